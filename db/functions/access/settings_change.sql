@@ -1,0 +1,21 @@
+create or replace function planledger.settings_change(
+  p_coalesce_window interval default null,
+  p_lock_wait interval default null
+)
+returns table (coalesce_window interval, lock_wait interval)
+language plpgsql volatile security definer
+set search_path = planledger, pg_temp
+as $$
+begin
+  if p_lock_wait not between interval '1 millisecond' and interval '10 minutes' then
+    perform refuse_argument('lock_wait', 'lock_wait must be from 1 millisecond to 10 minutes.', 'change_settings', null, false);
+  end if;
+  return query
+    update settings as s
+    set coalesce_window = coalesce(p_coalesce_window, s.coalesce_window), lock_wait = coalesce(p_lock_wait, s.lock_wait)
+    returning s.coalesce_window, s.lock_wait;
+end
+$$;
+
+comment on function planledger.settings_change(interval, interval) is
+  'Changes the settings that are not null, for every process at once, and answers all of them. p_coalesce_window: zero or less means never; p_lock_wait: 1 ms to 10 minutes. For administrators. Raises validation_error.';

@@ -1,0 +1,37 @@
+-- Who may do what, in full. Nothing else is granted: the owner's default privileges take
+-- execute from PUBLIC. The application calls functions and touches no table; functions
+-- that make principals, tokens and settings are the administrator's (planledger_owner).
+
+grant execute on function
+  planledger.plan_get(uuid, text),
+  planledger.plan_create(uuid, text, text, text, text, boolean, text, text),
+  planledger.plan_replace(uuid, text, text, text, text, boolean, text, text),
+  planledger.plan_append(uuid, text, text, text, text, boolean, text),
+  planledger.plan_edit(uuid, text, text, text, text, boolean, text),
+  planledger.plan_restore(uuid, text, text, text, text, text),
+  planledger.plan_revert(uuid, text, text, text),
+  planledger.plan_delete(uuid, text, text),
+  planledger.plan_mark_implementation_started(uuid, text, text),
+  planledger.revision_list(uuid, text, integer, integer, text),
+  planledger.revision_get(uuid, text, text),
+  planledger.task_create(uuid, text, text, text),
+  planledger.task_list(uuid, text, integer),
+  planledger.task_get(uuid, text),
+  planledger.task_archive(uuid, text),
+  planledger.task_delete(uuid, text),
+  planledger.token_authenticate(bytea),
+  planledger.error_catalog(),
+  planledger.content_max_bytes()
+to planledger_app;
+
+grant usage on type planledger.plan_write_ack to planledger_app;
+
+grant execute on function planledger.installation() to planledger_app, planledger_reader;
+
+grant select on
+  planledger.plan_document,
+  planledger.revision_document,
+  planledger.locks,
+  planledger.activity,
+  planledger.plan_storage
+to planledger_reader;

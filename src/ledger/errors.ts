@@ -1,0 +1,181 @@
+import postgres from 'postgres';
+
+/** How a stable error code appears elsewhere. */
+interface ErrorEntry {
+  /** SQLSTATE of the refusal in the database; null for what only a client can see. */
+  sqlState: string | null;
+  httpStatus: number;
+  /** Whether making the same call again is safe and may help. */
+  retrySafe: boolean;
+}
+
+/**
+ * Every stable error code. The texts stand in the database (`planledger.error_catalog()`); the last three codes are
+ * for what only a client can see.
+ */
+export const errorTable = {
+  validation_error: { sqlState: 'TP400', httpStatus: 400, retrySafe: false },
+  unauthenticated: { sqlState: 'TP401', httpStatus: 401, retrySafe: false },
+  task_unreachable: { sqlState: 'TP403', httpStatus: 403, retrySafe: false },
+  task_not_found: { sqlState: 'TP404', httpStatus: 404, retrySafe: false },
+  plan_not_found: { sqlState: 'TP404', httpStatus: 404, retrySafe: false },
+  revision_not_found: { sqlState: 'TP404', httpStatus: 404, retrySafe: false },
+  plan_content_required: { sqlState: 'TP400', httpStatus: 400, retrySafe: false },
+  plan_edit_text_required: { sqlState: 'TP400', httpStatus: 400, retrySafe: false },
+  plan_content_too_large: { sqlState: 'TP413', httpStatus: 413, retrySafe: false },
+  plan_version_required: { sqlState: 'TP409', httpStatus: 409, retrySafe: false },
+  plan_version_conflict: { sqlState: 'TP409', httpStatus: 409, retrySafe: false },
+  plan_head_unavailable: { sqlState: 'TP503', httpStatus: 503, retrySafe: true },
+  plan_truncation_rejected: { sqlState: 'TP422', httpStatus: 422, retrySafe: false },
+  plan_append_truncation_not_applicable: { sqlState: 'TP400', httpStatus: 400, retrySafe: false },
+  plan_history_unavailable: { sqlState: 'TP503', httpStatus: 503, retrySafe: true },
+  plan_edit_not_found: { sqlState: 'TP409', httpStatus: 409, retrySafe: false },
+  plan_edit_ambiguous: { sqlState: 'TP409', httpStatus: 409, retrySafe: false },
+  plan_revision_version_required: { sqlState: 'TP409', httpStatus: 409, retrySafe: false },
+  plan_revision_changed: { sqlState: 'TP409', httpStatus: 409, retrySafe: false },
+  idempotency_conflict: { sqlState: 'TP409', httpStatus: 409, retrySafe: false },
+  isolation_not_supported: { sqlState: 'TP409', httpStatus: 409, retrySafe: false },
+  plan_busy: { sqlState: 'TP503', httpStatus: 503, retrySafe: true },
+  connection_lost: { sqlState: null, httpStatus: 503, retrySafe: false },
+  database_unavailable: { sqlState: null, httpStatus: 503, retrySafe: true },
+  internal_error: { sqlState: null, httpStatus: 500, retrySafe: false },
+} as const satisfies Record<string, ErrorEntry>;
+
+/** A stable error code. */
+export type ErrorCode = keyof typeof errorTable;
+
+/** The one error of this library: what was refused, that nothing was written, and what to do next. */
+export class PlanledgerError extends Error {
+  override name = 'PlanledgerError';
+  readonly code: ErrorCode;
+  /** The operation that was called: `append`, `restore`, … */
+  readonly operation: string;
+  readonly taskId: string | null;
+  /** False: nothing was written. `unknown`: the connection went before the answer came; read before doing anything. */
+  readonly writeApplied: false | 'unknown';
+  readonly nextAction: string;
+  /** Counts, versions and the argument concerned, as far as they apply; never text of a plan. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    facts: {
+      operation: string;
+      taskId?: string | null;
+      nextAction: string;
+      writeApplied?: false | 'unknown';
+      details?: Record<string, unknown>;
+      cause?: unknown;
+    },
+  ) {
+    super(message, { cause: facts.cause });
+    this.code = code;
+    this.operation = facts.operation;
+    this.taskId = facts.taskId ?? null;
+    this.writeApplied = facts.writeApplied ?? false;
+    this.nextAction = facts.nextAction;
+    this.details = facts.details ?? {};
+  }
+
+  /** Whether making the same call again is safe and may help. */
+  get retrySafe(): boolean {
+    return errorTable[this.code].retrySafe;
+  }
+
+  /** The error as every surface sends it. */
+  toJSON(): Record<string, unknown> {
+    return {
+      ...this.details,
+      code: this.code,
+      message: this.message,
+      task_id: this.taskId,
+      operation: this.operation,
+      write_applied: this.writeApplied,
+      next_action: this.nextAction,
+    };
+  }
+}
+
+/** A refusal of an argument before it reaches the database. */
+export function validationError(argument: string, problem: string, operation: string, taskId?: string | null) {
+  return new PlanledgerError('validation_error', problem, {
+    operation,
+    taskId: taskId ?? null,
+    nextAction: 'Correct the argument named here and call again.',
+    details: { argument },
+  });
+}
+
+const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'CONNECT_TIMEOUT', '57P03', '53300', '3D000']);
+const connectionGone = new Set([
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECTION_ENDED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  '57P01',
+  '57P02',
+  '08006',
+  '08003',
+]);
+
+/** What a failed call means. Whatever is not a refusal of ours keeps its cause and shows nothing of it. */
+export function toPlanledgerError(error: unknown, operation: string, taskId: string | null): PlanledgerError {
+  if (error instanceof PlanledgerError) return error;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const facts = { operation, taskId, cause: error };
+  if (error instanceof postgres.PostgresError) {
+    if (code.startsWith('TP')) return refusal(error, facts);
+    if (code === '55P03') {
+      return new PlanledgerError(
+        'plan_busy',
+        'Another call held what this one needs for too long. Nothing was written.',
+        {
+          ...facts,
+          nextAction: 'Make the same call again.',
+        },
+      );
+    }
+  }
+  if (neverSent.has(code)) {
+    return new PlanledgerError('database_unavailable', 'The database cannot be reached. Nothing was written.', {
+      ...facts,
+      nextAction: 'Try again later; an administrator finds the cause with `planledger doctor`.',
+    });
+  }
+  if (connectionGone.has(code)) {
+    return new PlanledgerError(
+      'connection_lost',
+      'The connection to the database was lost before the answer came; whether the change was written is not known.',
+      {
+        ...facts,
+        writeApplied: 'unknown',
+        nextAction:
+          'Read the plan before doing anything else. If the change is not there, repeat the same call with the same request_id; without one, never repeat an append unseen.',
+      },
+    );
+  }
+  return new PlanledgerError('internal_error', 'The call failed inside Planledger. Nothing was written.', {
+    ...facts,
+    nextAction: 'Tell an administrator, who finds the cause in the log of the server.',
+  });
+}
+
+function refusal(
+  error: postgres.PostgresError,
+  facts: { operation: string; taskId: string | null; cause: unknown },
+): PlanledgerError {
+  const { code, operation, task_id, write_applied, ...details } = JSON.parse(error.detail ?? '{}') as Record<
+    string,
+    unknown
+  >;
+  return new PlanledgerError(code as ErrorCode, error.message, {
+    ...facts,
+    operation: String(operation),
+    taskId: typeof task_id === 'string' ? task_id : null,
+    nextAction: error.hint ?? '',
+    details,
+  });
+}

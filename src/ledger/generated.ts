@@ -1,0 +1,303 @@
+// Written from the database by `npm run snapshot`. Do not edit.
+
+/** A row of `content_max_bytes`. */
+export interface ContentMaxBytesRow {
+  content_max_bytes: number;
+}
+
+/** A row of `error_catalog`. */
+export interface ErrorCatalogRow {
+  code: string;
+  sqlstate: string;
+  retry_safe: boolean;
+  message: string;
+  next_action: string;
+}
+
+/** A row of `installation`. */
+export interface InstallationRow {
+  migration: string | null;
+  program_version: string;
+  functions_sha256: string;
+}
+
+/** A row of every plan write. */
+export interface PlanWriteAck {
+  task_id: string;
+  plan_id: string;
+  outcome: string;
+  title: string;
+  content_bytes: number;
+  content_chars: number;
+  revision_number: number;
+  revision_id: string;
+  version: string;
+  coalesced: boolean;
+  replayed: boolean;
+}
+
+/** A row of `plan_delete`. */
+export interface PlanDeleteRow {
+  task_id: string;
+  plan_id: string;
+  replayed: boolean;
+}
+
+/** A row of `plan_get`. */
+export interface PlanGetRow {
+  id: string;
+  task_id: string;
+  title: string;
+  content: string;
+  version: string;
+  revision_number: number;
+  revision_id: string;
+  content_bytes: number;
+  content_chars: number;
+  created_by: string;
+  created_at: Date;
+  updated_at: Date;
+  implementation_started_at: Date | null;
+  implementation_started_session_id: string | null;
+  implementation_started_by: string | null;
+}
+
+/** A row of `plan_mark_implementation_started`. */
+export interface PlanMarkImplementationStartedRow {
+  plan_id: string;
+  implementation_started_at: Date;
+  implementation_started_session_id: string;
+  implementation_started_by: string;
+}
+
+/** A row of `principal_create`. */
+export interface PrincipalCreateRow {
+  id: string;
+  kind: string;
+  display_name: string | null;
+  scopes: string[];
+  task_id: string | null;
+  session_id: string | null;
+}
+
+/** A row of `requests_prune`. */
+export interface RequestsPruneRow {
+  requests_prune: string;
+}
+
+/** A row of `revision_get`. */
+export interface RevisionGetRow {
+  id: string;
+  task_id: string;
+  revision_number: number;
+  title: string;
+  content: string;
+  revision_version: string;
+  author_kind: string;
+  author_name: string;
+  restored_from: string | null;
+  content_bytes: number;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** A row of `revision_list`. */
+export interface RevisionListRow {
+  id: string;
+  task_id: string;
+  revision_number: number;
+  title: string;
+  author_kind: string;
+  author_name: string;
+  restored_from: string | null;
+  content_bytes: number;
+  created_at: Date;
+  updated_at: Date;
+  next_before_revision_number: number | null;
+}
+
+/** A row of `settings_change`. */
+export interface SettingsChangeRow {
+  coalesce_window: string;
+  lock_wait: string;
+}
+
+/** A row of `task_archive`. */
+export interface TaskArchiveRow {
+  id: string;
+  archived_at: Date;
+}
+
+/** A row of `task_create`. */
+export interface TaskCreateRow {
+  id: string;
+  workspace_id: string;
+  parent_task_id: string | null;
+  title: string;
+  created_at: Date;
+}
+
+/** A row of `task_delete`. */
+export interface TaskDeleteRow {
+  id: string;
+}
+
+/** A row of `task_get`. */
+export interface TaskGetRow {
+  id: string;
+  workspace_id: string;
+  parent_task_id: string | null;
+  title: string;
+  created_at: Date;
+  archived_at: Date | null;
+}
+
+/** A row of `task_list`. */
+export interface TaskListRow {
+  id: string;
+  workspace_id: string;
+  parent_task_id: string | null;
+  title: string;
+  created_at: Date;
+  archived_at: Date | null;
+  plan_title: string | null;
+  plan_revision_number: number | null;
+}
+
+/** A row of `token_authenticate`. */
+export interface TokenAuthenticateRow {
+  token_id: string;
+  principal_id: string;
+  kind: string;
+  display_name: string | null;
+  scopes: string[];
+  workspace_id: string;
+  task_id: string | null;
+  session_id: string | null;
+  expires_at: Date | null;
+}
+
+/** A row of `token_create`. */
+export interface TokenCreateRow {
+  id: string;
+  token: string;
+  expires_at: Date | null;
+}
+
+/** A row of `token_list`. */
+export interface TokenListRow {
+  id: string;
+  name: string;
+  principal_id: string;
+  kind: string;
+  display_name: string | null;
+  workspace_id: string;
+  task_id: string | null;
+  scopes: string[];
+  created_at: Date;
+  expires_at: Date | null;
+  revoked_at: Date | null;
+  works: boolean;
+}
+
+/** A row of `token_revoke`. */
+export interface TokenRevokeRow {
+  id: string;
+  name: string;
+  revoked_at: Date;
+}
+
+/** A row of `workspace_create`. */
+export interface WorkspaceCreateRow {
+  id: string;
+  name: string;
+}
+
+/** One method for each function of the schema; its text is the comment on that function. */
+export interface Ledger {
+  /** The largest plan a write that admits caller text may store, in UTF-8 bytes. A constant, not a setting. */
+  contentMaxBytes(values: {  }): Promise<ContentMaxBytesRow>;
+  /** Every stable error code: its SQLSTATE, whether repeating the same call is safe and may help, the message and the next action as templates. */
+  errorCatalog(values: {  }): Promise<ErrorCatalogRow[]>;
+  /** What is installed: one row for each migration applied, with the program version and the digest of db/functions applied last. */
+  installation(values: {  }): Promise<InstallationRow[]>;
+  /** Adds p_fragment to the end of the plan behind one blank line, at the cost of the fragment. p_title (1 to 200 characters; empty keeps the stored one); p_expected_version: checked when given; p_allow_truncation: refused when true; p_request_id (1 to 200 characters): makes a repeat harmless. The composed text has at most content_max_bytes(). Takes the plan lock. Not idempotent without p_request_id. Raises validation_error, task_unreachable, plan_content_required, plan_append_truncation_not_applicable, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, plan_version_conflict, plan_content_too_large, isolation_not_supported. */
+  planAppend(values: { principal: string; task_id: string | null; fragment: string | null; title?: string | null | undefined; expected_version?: string | null | undefined; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined }): Promise<PlanWriteAck>;
+  /** Creates the plan of p_task_id with p_content; where a plan exists, replaces it under the rules of plan_replace. A new plan without a title is titled Plan; p_expected_version where no plan exists is a conflict. At most content_max_bytes(). p_title (1 to 200 characters; empty keeps the stored one). Under the agent policy an existing plan needs the current p_expected_version, and a text that keeps fewer than half of 2,000 characters or more needs p_allow_truncation; p_policy browser (users only) asks for neither, checks p_expected_version when given, and may store an empty text. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the plan lock. Raises validation_error, task_unreachable, plan_content_required, plan_content_too_large, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_version_required, plan_version_conflict, plan_truncation_rejected, plan_history_unavailable, isolation_not_supported. */
+  planCreate(values: { principal: string; task_id: string | null; content: string | null; title?: string | null | undefined; expected_version?: string | null | undefined; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined; policy?: string | null | undefined }): Promise<PlanWriteAck>;
+  /** Removes the plan of p_task_id with its pending comments; the revisions stay and can be reverted to. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the lease (shared), admission and plan locks. Raises validation_error, task_unreachable, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, isolation_not_supported. */
+  planDelete(values: { principal: string; task_id: string | null; request_id?: string | null | undefined }): Promise<PlanDeleteRow>;
+  /** Replaces the one occurrence of p_old_text (not empty) in the plan with p_new_text (may be empty); every other byte and the title stay. Both are literal; occurrences are counted with overlaps. Needs the current p_expected_version. The result has 1 to content_max_bytes() bytes; p_allow_truncation acknowledges a suspicious reduction. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the plan lock. Raises validation_error, task_unreachable, plan_edit_text_required, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, plan_version_required, plan_version_conflict, plan_edit_not_found, plan_edit_ambiguous, plan_content_too_large, plan_content_required, plan_truncation_rejected, plan_history_unavailable, isolation_not_supported. */
+  planEdit(values: { principal: string; task_id: string | null; expected_version: string | null; old_text: string | null; new_text: string | null; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined }): Promise<PlanWriteAck>;
+  /** The current plan of p_task_id: exact title and text with the version and revision of the same committed state; no row where there is no plan. Takes no lock. Raises validation_error, task_unreachable, plan_head_unavailable. */
+  planGet(values: { principal: string; task_id: string | null }): Promise<PlanGetRow | null>;
+  /** Records, once, that implementation of the plan started, in which session of the task and by whom; later calls return the stored marker unchanged. Writes no revision and no version. Raises validation_error, task_unreachable, plan_not_found, isolation_not_supported. */
+  planMarkImplementationStarted(values: { principal: string; task_id: string | null; session_id: string | null }): Promise<PlanMarkImplementationStartedRow>;
+  /** Replaces the whole text of the plan of p_task_id with p_content. At most content_max_bytes(). p_title (1 to 200 characters; empty keeps the stored one). Under the agent policy an existing plan needs the current p_expected_version, and a text that keeps fewer than half of 2,000 characters or more needs p_allow_truncation; p_policy browser (users only) asks for neither, checks p_expected_version when given, and may store an empty text. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the plan lock. Raises validation_error, task_unreachable, plan_content_required, plan_content_too_large, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, plan_version_required, plan_version_conflict, plan_truncation_rejected, plan_history_unavailable, isolation_not_supported. */
+  planReplace(values: { principal: string; task_id: string | null; content: string | null; title?: string | null | undefined; expected_version?: string | null | undefined; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined; policy?: string | null | undefined }): Promise<PlanWriteAck>;
+  /** Copies title and text of revision p_revision_id into a new revision that names its source; nothing else changes, and no size or truncation question arises. Needs the current p_expected_version of the plan and p_expected_revision_version of the revision. Where the plan already equals the revision, answers already_current and writes nothing. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the plan lock. Raises validation_error, task_unreachable, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, revision_not_found, plan_version_required, plan_version_conflict, plan_revision_version_required, plan_revision_changed, plan_history_unavailable, isolation_not_supported. */
+  planRestore(values: { principal: string; task_id: string | null; revision_id: string | null; expected_version: string | null; expected_revision_version: string | null; request_id?: string | null | undefined }): Promise<PlanWriteAck>;
+  /** The browser's restore, for user principals: copies title and text of revision p_revision_id into a new revision that names its source, also where the plan was deleted. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the plan lock. Raises validation_error, task_unreachable, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, revision_not_found, plan_history_unavailable, isolation_not_supported. */
+  planRevert(values: { principal: string; task_id: string | null; revision_id: string | null; request_id?: string | null | undefined }): Promise<PlanWriteAck>;
+  /** Makes a principal of p_workspace_id: a user, a service, or an agent on p_task_id, whose session is p_session_id or a new one. p_display_name (1 to 200 characters) is the author name in history. p_scopes: some of plan:read, plan:write, task:read, task:write; writing includes reading. For administrators. Raises validation_error. */
+  principalCreate(values: { workspace_id: string | null; kind: string | null; display_name?: string | null | undefined; scopes?: string[] | null | undefined; task_id?: string | null | undefined; session_id?: string | null | undefined }): Promise<PrincipalCreateRow>;
+  /** Forgets remembered request ids older than p_keep (24 hours or more) and answers how many. For administrators; safe at any time. Raises validation_error. */
+  requestsPrune(values: { keep?: string | null | undefined }): Promise<RequestsPruneRow>;
+  /** One revision of p_task_id: exact title and text, and revision_version, which a restore must send. p_revision_id is any text; an unknown one, or a revision of another task, is revision_not_found. Takes no lock. Raises validation_error, task_unreachable, revision_not_found, plan_history_unavailable. */
+  revisionGet(values: { principal: string; task_id: string | null; revision_id: string | null }): Promise<RevisionGetRow>;
+  /** Revisions of p_task_id without their text, newest first: p_limit (1 to 100) of those below p_before_revision_number (1 or more; null for the newest). next_before_revision_number, the same on each row, asks for the next page; null on the last. p_policy browser (users only): all of them. Raises validation_error, task_unreachable. */
+  revisionList(values: { principal: string; task_id: string | null; before_revision_number?: number | null | undefined; limit?: number | null | undefined; policy?: string | null | undefined }): Promise<RevisionListRow[]>;
+  /** Changes the settings that are not null, for every process at once, and answers all of them. p_coalesce_window: zero or less means never; p_lock_wait: 1 ms to 10 minutes. For administrators. Raises validation_error. */
+  settingsChange(values: { coalesce_window?: string | null | undefined; lock_wait?: string | null | undefined }): Promise<SettingsChangeRow>;
+  /** Archives a task; repeating it changes nothing. Its plan stays readable and writable. Takes the lease (shared), admission and plan locks, then the task row. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
+  taskArchive(values: { principal: string; task_id: string | null }): Promise<TaskArchiveRow>;
+  /** Makes a task titled p_title (1 to 200 characters), at the top of the caller's workspace or below p_parent_task_id. p_task_id is generated when null. An agent needs a parent it reaches. Raises validation_error, task_unreachable, task_not_found, isolation_not_supported. */
+  taskCreate(values: { principal: string; task_id: string | null; title: string | null; parent_task_id?: string | null | undefined }): Promise<TaskCreateRow>;
+  /** Deletes a task with its plan, history and sessions, for good; refused while tasks are below it. Takes the lease (shared), admission and plan locks, then the task row. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
+  taskDelete(values: { principal: string; task_id: string | null }): Promise<TaskDeleteRow>;
+  /** One task. Raises validation_error, task_unreachable. */
+  taskGet(values: { principal: string; task_id: string | null }): Promise<TaskGetRow>;
+  /** The tasks p_principal reaches, by id: p_limit (1 to 1,000) of those after p_after_task_id, with the title and revision number of their plans. Raises validation_error, task_unreachable. */
+  taskList(values: { principal: string; after_task_id?: string | null | undefined; limit?: number | null | undefined }): Promise<TaskListRow[]>;
+  /** Who the bearer of a token is. Takes the SHA-256 of the token (32 bytes), so that the token itself reaches no log. Raises unauthenticated for one that is unknown, expired or revoked. */
+  tokenAuthenticate(values: { token_sha256: Uint8Array }): Promise<TokenAuthenticateRow>;
+  /** Makes an access token for p_principal and returns it, the only time it can be seen. p_name (1 to 200 characters) is for people; p_expires_in: lifetime, null for no end. For administrators. Raises validation_error. */
+  tokenCreate(values: { principal: string; name: string | null; expires_in?: string | null | undefined }): Promise<TokenCreateRow>;
+  /** Every access token (of p_workspace_id) with its principal and whether it works now; never the token itself. For administrators. */
+  tokenList(values: { workspace_id?: string | null | undefined }): Promise<TokenListRow[]>;
+  /** Stops the access token with id p_token_id (not the token itself) at once; repeating it changes nothing. For administrators. Raises validation_error. */
+  tokenRevoke(values: { token_id: string | null }): Promise<TokenRevokeRow>;
+  /** Makes a workspace named p_name (1 to 200 characters); p_workspace_id is generated when not given. For administrators. Raises validation_error. */
+  workspaceCreate(values: { name: string | null; workspace_id?: string | null | undefined }): Promise<WorkspaceCreateRow>;
+}
+
+/** How each method calls its function. */
+export const signatures = {
+  contentMaxBytes: { function: 'content_max_bytes', operation: 'content_max_bytes', arguments: [], many: false },
+  errorCatalog: { function: 'error_catalog', operation: 'error_catalog', arguments: [], many: true },
+  installation: { function: 'installation', operation: 'installation', arguments: [], many: true },
+  planAppend: { function: 'plan_append', operation: 'append', arguments: ["principal","task_id","fragment","title","expected_version","allow_truncation","request_id"], many: false },
+  planCreate: { function: 'plan_create', operation: 'create', arguments: ["principal","task_id","content","title","expected_version","allow_truncation","request_id","policy"], many: false },
+  planDelete: { function: 'plan_delete', operation: 'delete', arguments: ["principal","task_id","request_id"], many: false },
+  planEdit: { function: 'plan_edit', operation: 'edit', arguments: ["principal","task_id","expected_version","old_text","new_text","allow_truncation","request_id"], many: false },
+  planGet: { function: 'plan_get', operation: 'get', arguments: ["principal","task_id"], many: false },
+  planMarkImplementationStarted: { function: 'plan_mark_implementation_started', operation: 'mark_implementation_started', arguments: ["principal","task_id","session_id"], many: false },
+  planReplace: { function: 'plan_replace', operation: 'replace', arguments: ["principal","task_id","content","title","expected_version","allow_truncation","request_id","policy"], many: false },
+  planRestore: { function: 'plan_restore', operation: 'restore', arguments: ["principal","task_id","revision_id","expected_version","expected_revision_version","request_id"], many: false },
+  planRevert: { function: 'plan_revert', operation: 'revert', arguments: ["principal","task_id","revision_id","request_id"], many: false },
+  principalCreate: { function: 'principal_create', operation: 'create_principal', arguments: ["workspace_id","kind","display_name","scopes","task_id","session_id"], many: false },
+  requestsPrune: { function: 'requests_prune', operation: 'requests_prune', arguments: ["keep"], many: false },
+  revisionGet: { function: 'revision_get', operation: 'get_revision', arguments: ["principal","task_id","revision_id"], many: false },
+  revisionList: { function: 'revision_list', operation: 'list_revisions', arguments: ["principal","task_id","before_revision_number","limit","policy"], many: true },
+  settingsChange: { function: 'settings_change', operation: 'settings_change', arguments: ["coalesce_window","lock_wait"], many: false },
+  taskArchive: { function: 'task_archive', operation: 'archive_task', arguments: ["principal","task_id"], many: false },
+  taskCreate: { function: 'task_create', operation: 'create_task', arguments: ["principal","task_id","title","parent_task_id"], many: false },
+  taskDelete: { function: 'task_delete', operation: 'delete_task', arguments: ["principal","task_id"], many: false },
+  taskGet: { function: 'task_get', operation: 'task_get', arguments: ["principal","task_id"], many: false },
+  taskList: { function: 'task_list', operation: 'list_tasks', arguments: ["principal","after_task_id","limit"], many: true },
+  tokenAuthenticate: { function: 'token_authenticate', operation: 'token_authenticate', arguments: ["token_sha256"], many: false },
+  tokenCreate: { function: 'token_create', operation: 'create_token', arguments: ["principal","name","expires_in"], many: false },
+  tokenList: { function: 'token_list', operation: 'token_list', arguments: ["workspace_id"], many: true },
+  tokenRevoke: { function: 'token_revoke', operation: 'token_revoke', arguments: ["token_id"], many: false },
+  workspaceCreate: { function: 'workspace_create', operation: 'create_workspace', arguments: ["name","workspace_id"], many: false },
+} as const satisfies Record<keyof Ledger, { function: string; operation: string; arguments: readonly string[]; many: boolean }>;

@@ -1,0 +1,59 @@
+import postgres from 'postgres';
+
+/** A pool of connections that act as the application role. */
+export type Sql = postgres.Sql;
+
+/** @see connect */
+export interface ConnectOptions {
+  /** Most connections at once; 10 by default. Callers beyond it wait their turn. */
+  max?: number;
+  /** What `pg_stat_activity` shows. */
+  applicationName?: string;
+  /** `planledger_app` unless said otherwise; null keeps the login's own role (administration). */
+  role?: string | null;
+  /** Whether a PgBouncer in transaction mode stands between; found out by `connect` when absent. */
+  pgbouncer?: boolean;
+}
+
+/**
+ * The settings without which a killed or frozen client could still write or hold a lock. They are sent when a
+ * connection starts; behind PgBouncer, which refuses them, a DBA sets them on the role that logs in.
+ */
+export const connectionSettings = {
+  client_connection_check_interval: '1s',
+  idle_in_transaction_session_timeout: 60_000,
+  lock_timeout: 15_000,
+} as const; // milliseconds where there is no unit
+
+/**
+ * Opens a pool and makes sure that it answers. Behind PgBouncer (`PLANLEDGER_PGBOUNCER=1`, or found out) no startup
+ * parameters are sent and no prepared statements kept; the login must then be a member of `planledger_app`.
+ */
+export async function connect(databaseUrl: string, options: ConnectOptions = {}): Promise<Sql> {
+  const pgbouncer = options.pgbouncer ?? process.env.PLANLEDGER_PGBOUNCER === '1';
+  const sql = open(databaseUrl, options, pgbouncer);
+  try {
+    await sql`select 1`;
+    return sql;
+  } catch (error) {
+    await sql.end({ timeout: 0 });
+    if (!pgbouncer && error instanceof Error && error.message.includes('unsupported startup parameter')) {
+      return connect(databaseUrl, { ...options, pgbouncer: true });
+    }
+    throw error;
+  }
+}
+
+function open(databaseUrl: string, options: ConnectOptions, pgbouncer: boolean): Sql {
+  const role = options.role === undefined ? 'planledger_app' : options.role;
+  return postgres(databaseUrl, {
+    max: options.max ?? 10,
+    prepare: !pgbouncer,
+    connect_timeout: 10,
+    onnotice: () => {},
+    connection: {
+      application_name: options.applicationName ?? 'planledger',
+      ...(pgbouncer ? {} : { ...connectionSettings, ...(role === null ? {} : { role }) }),
+    },
+  });
+}
