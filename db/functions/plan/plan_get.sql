@@ -21,17 +21,17 @@ set search_path = planledger, pg_temp
 as $$
 declare
   c_operation constant text := 'get';
+  v_cause text;
 begin
-  perform require_labels(c_operation, p_task_id);
-  perform reach(c_operation, p_principal, p_task_id, 'plan:read');
-
+  -- The whole answer in one statement; why it finds nothing is asked only when it does.
   begin
     return query
       select p.id, p.task_id::text, r.title::text, case r.tail when '' then s.body else s.body || r.tail end,
         r.write_version, r.revision_number::integer, r.id, r.content_bytes::integer, r.content_chars::integer,
         p.created_by::text, p.created_at, r.updated_at,
         p.implementation_started_at, p.implementation_started_session_id::text, p.implementation_started_by::text
-      from plans p
+      from admissions a
+        join plans p on p.task_id = a.task_id
         join plan_revisions r on r.task_id = p.task_id and r.revision_number = p.revision_number
         cross join lateral (
           select string_agg(o.body, E'\n\n') as body, count(*) as found
@@ -41,20 +41,26 @@ begin
             order by g.seq
           ) o
         ) s
-      where p.task_id = p_task_id
+      where a.principal_id = p_principal and a.task_id = p_task_id and 'plan:read' = any (a.scopes)
         and s.found = r.last_segment - r.first_segment + 1
         and octet_length(s.body) + octet_length(r.tail) = r.content_bytes;
-    if found or not exists (select from plans p where p.task_id = p_task_id) then
+    if found then
       return;
     end if;
-    raise log 'planledger: HEAD of task % has a missing or damaged revision or segment', p_task_id;
   exception
     when lock_not_available or serialization_failure or deadlock_detected then
       raise;
     when others then
-      raise log 'planledger: HEAD of task % cannot be read: % (SQLSTATE %)', p_task_id, sqlerrm, sqlstate;
+      v_cause := format('%s (SQLSTATE %s)', sqlerrm, sqlstate);
   end;
-  perform refuse('plan_head_unavailable', c_operation, p_task_id);
+
+  perform require_labels(c_operation, p_task_id);
+  perform reach(c_operation, p_principal, p_task_id, 'plan:read');
+  if v_cause is not null or exists (select from plans p where p.task_id = p_task_id) then
+    raise log 'planledger: HEAD of task % cannot be read: %', p_task_id,
+      coalesce(v_cause, 'its revision or a segment is missing or damaged');
+    perform refuse('plan_head_unavailable', c_operation, p_task_id);
+  end if;
 end
 $$;
 

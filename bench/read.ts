@@ -1,0 +1,22 @@
+import { atMost, type Bench, latencies, median, pairedRatio, prose, type Result } from './bench.ts';
+
+/** Reading a plan of 100 kB in 100 segments against selecting one row of 100 kB. */
+export async function read(bench: Bench): Promise<Record<string, Result>> {
+  const { admin, app, user } = bench;
+  const piece = prose(998);
+  await bench.makePlan('read', piece);
+  for (let segment = 1; segment < 100; segment += 1) {
+    await app`select * from planledger.plan_append(${user}, 'read', ${piece})`;
+  }
+  await admin`create table bare.texts (task_id text primary key, content text not null)`;
+  await admin`insert into bare.texts select task_id, content from planledger.plan_document where task_id = 'read'`;
+  await admin`grant all on all tables in schema bare to planledger_app`;
+  await admin`vacuum analyze`;
+  const count = bench.quick ? 100 : 300;
+  const { ratio, a, b } = await pairedRatio(
+    bench.quick ? 5 : 9,
+    async () => median(await latencies(count, () => app`select * from planledger.plan_get(${user}, 'read')`)),
+    async () => median(await latencies(count, () => app`select * from bare.texts where task_id = 'read'`)),
+  );
+  return { read: atMost(ratio, 1.5, `${a.toFixed(3)} ms in 100 segments, ${b.toFixed(3)} ms in one row, p50`) };
+}
