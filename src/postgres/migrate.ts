@@ -199,11 +199,10 @@ function digest(files: SqlFile[]): string {
 }
 
 /**
- * Replaces the functions and views by the files' in one transaction. What has a file of its name is replaced, or
- * dropped and made anew where its signature changed; what has none goes.
+ * Replaces the functions and views by the files' in one transaction. A function is replaced, or dropped and made anew
+ * where its result changed; one that no file made, an overload of another signature too, goes.
  */
 async function applyFunctions(client: pg.Client, files: SqlFile[]): Promise<void> {
-  const names = files.map(({ name }) => path.parse(name).name);
   await client.query('begin');
   try {
     await client.query('set local check_function_bodies = off'); // files may name what comes after them
@@ -211,16 +210,14 @@ async function applyFunctions(client: pg.Client, files: SqlFile[]): Promise<void
       for v in select viewname from pg_views where schemaname = 'planledger' loop
         execute format('drop view planledger.%I cascade', v);
       end loop; end $$`);
+    // A function that a file made has a new row version afterwards.
+    await client.query(`create temporary table functions_before on commit drop as
+      select oid, xmin::text as row_version from pg_proc where pronamespace = 'planledger'::regnamespace`);
     for (const file of files) await applyFile(client, file);
-    await client.query(
-      `do $$ declare v_function regprocedure; begin
-        for v_function in
-          select p.oid from pg_proc p
-          where p.pronamespace = 'planledger'::regnamespace and (
-            p.proname <> all (string_to_array('${names.join(',')}', ','))
-            or p.oid < (select max(n.oid) from pg_proc n where n.pronamespace = p.pronamespace and n.proname = p.proname))
-        loop execute format('drop function %s', v_function); end loop; end $$`,
-    );
+    await client.query(`do $$ declare v regprocedure; begin
+      for v in select p.oid from pg_proc p join functions_before b on b.oid = p.oid and b.row_version = p.xmin::text loop
+        execute format('drop function %s', v);
+      end loop; end $$`);
     await client.query(
       `insert into planledger.installed (program_version, functions_sha256) values ($1, $2)
        on conflict (singleton) do update set program_version = excluded.program_version, functions_sha256 = excluded.functions_sha256`,

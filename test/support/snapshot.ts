@@ -20,7 +20,7 @@ export async function schemaSnapshot(sql: Sql): Promise<string> {
         and (t.typtype = 'd' or (t.typtype = 'c' and exists (select from pg_class c where c.oid = t.typrelid and c.relkind = 'c')))
       union all
       select 3, c.relname::text, case c.relkind when 'r' then 'table ' when 'v' then 'view ' else 'sequence ' end || c.relname || ' owner ' || c.relowner::regrole
-        || ' acl ' || coalesce((select string_agg(a::text, ' ' order by a::text) from unnest(c.relacl) a), '-') || ' options ' || coalesce(array_to_string(c.reloptions, ','), '-')
+        || ' acl ' || coalesce((select string_agg(a::text, ' ' order by a::text) from unnest(c.relacl) a where a::text not like c.relowner::regrole || '=%'), '-') || ' options ' || coalesce(array_to_string(c.reloptions, ','), '-')
         || ' -- ' || case c.relkind when 'S' then '' else coalesce(obj_description(c.oid, 'pg_class'), 'NO COMMENT') end
       from relation c
       union all

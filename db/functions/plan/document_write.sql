@@ -58,6 +58,7 @@ begin
 exception
   when foreign_key_violation then  -- only where a task was deleted by hand, past its locks
     perform refuse('task_not_found', p_operation, p_task_id);
+    return null;
 end
 $$;
 

@@ -12,7 +12,7 @@ declare
   v_caller caller;
   v_head plan_head;
   v_ack plan_write_ack;
-  v_arguments jsonb := '[]';
+  v_arguments jsonb := jsonb_build_array();
 begin
   perform require_read_committed(c_operation, p_task_id);
   perform require_labels(c_operation, p_task_id, p_request_id => p_request_id);

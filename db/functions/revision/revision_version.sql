@@ -12,7 +12,7 @@ as $$
 declare
   v_part text;
   v_bytes bytea;
-  v_all bytea := '';
+  v_all bytea := ''::bytea;
 begin
   foreach v_part in array array[
     p_revision_id::text, p_task_id, p_title, p_content,

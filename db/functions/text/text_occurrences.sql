@@ -6,7 +6,7 @@ language plpgsql immutable parallel safe
 set search_path = planledger, pg_temp
 as $$
 declare
-  v_found integer[] := '{}';
+  v_found integer[] := array[]::integer[];
   v_from integer := 1;
   v_at integer;
 begin
