@@ -19,7 +19,19 @@ export interface TestServer {
 export async function startTestServer(): Promise<TestServer> {
   const given = process.env.TEST_DATABASE_URL;
   if (given !== undefined) return { url: given, kind: 'TEST_DATABASE_URL', stop: async () => {} };
-  if (process.env.PLANLEDGER_TEST_SERVER !== 'embedded' && (await dockerAnswers())) return startContainer();
+  if (process.env.PLANLEDGER_TEST_SERVER === 'embedded' || !(await dockerAnswers())) return startOwn();
+  const image = process.env.PLANLEDGER_TEST_IMAGE;
+  if (image !== undefined) return startContainer(image);
+  return startContainer(officialImage).catch((error: Error) => {
+    // An engine that cannot pull is as good as none; an image that was asked for is another matter.
+    console.info(`${officialImage} cannot be had (${error.message}); using embedded PostgreSQL`);
+    return startOwn();
+  });
+}
+
+const officialImage = 'postgres:18';
+
+async function startOwn(): Promise<TestServer> {
   const dataDir = path.join(tmpdir(), `planledger-test-${randomBytes(6).toString('hex')}`);
   const embedded = await startEmbedded({ dataDir });
   return {
@@ -41,8 +53,7 @@ async function dockerAnswers(): Promise<boolean> {
   }
 }
 
-async function startContainer(): Promise<TestServer> {
-  const image = process.env.PLANLEDGER_TEST_IMAGE ?? 'postgres:18';
+async function startContainer(image: string): Promise<TestServer> {
   const container = await new PostgreSqlContainer(image).withCommand(['postgres', '-c', 'max_connections=300']).start();
   return {
     url: container.getConnectionUri(),
