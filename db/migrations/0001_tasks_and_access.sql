@@ -137,14 +137,15 @@ comment on column planledger.installed.functions_sha256 is 'SHA-256 over the fil
 
 create table planledger.settings (
   singleton boolean primary key default true check (singleton),
-  coalesce_window interval not null default interval '5 minutes',
+  coalesce_window interval not null default interval '5 minutes'
+    check (coalesce_window <= interval '1 year'),
   lock_wait interval not null default interval '15 seconds'
     check (lock_wait between interval '1 millisecond' and interval '10 minutes')
 );
 insert into planledger.settings default values;
 comment on table planledger.settings is 'One row, changed through settings_change, so that every process agrees.';
 comment on column planledger.settings.singleton is 'Always true: there is one row.';
-comment on column planledger.settings.coalesce_window is 'How long after its last update a revision still takes further writes of its author; zero or less: never.';
+comment on column planledger.settings.coalesce_window is 'How long after its last update a revision still takes further writes of its author; zero or less: never; at most 1 year.';
 comment on column planledger.settings.lock_wait is 'How long a call waits for a lock before plan_busy; 1 ms to 10 minutes.';
 
 create type planledger.caller as (

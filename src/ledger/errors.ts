@@ -128,6 +128,12 @@ export function toPlanledgerError(error: unknown, operation: string, taskId: str
   const facts = { operation, taskId, cause: error };
   if (error instanceof postgres.PostgresError) {
     if (code.startsWith('TP')) return refusal(error, facts);
+    if (code === '22P02' || code === '22003' || code === '22007' || code === '22008') {
+      return new PlanledgerError('validation_error', `An argument has the wrong form: ${error.message}.`, {
+        ...facts,
+        nextAction: 'Correct the argument named here and call again.',
+      });
+    }
     if (code === '55P03') {
       return new PlanledgerError(
         'plan_busy',

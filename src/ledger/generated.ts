@@ -247,7 +247,7 @@ export interface Ledger {
   revisionGet(values: { principal: string; task_id: string | null; revision_id: string | null }): Promise<RevisionGetRow>;
   /** Revisions of p_task_id without their text, newest first: p_limit (1 to 100) of those below p_before_revision_number (1 or more; null for the newest). next_before_revision_number, the same on each row, asks for the next page; null on the last. p_policy browser (users only): all of them. Raises validation_error, task_unreachable. */
   revisionList(values: { principal: string; task_id: string | null; before_revision_number?: number | null | undefined; limit?: number | null | undefined; policy?: string | null | undefined }): Promise<RevisionListRow[]>;
-  /** Changes the settings that are not null, for every process at once, and answers all of them. p_coalesce_window: zero or less means never; p_lock_wait: 1 ms to 10 minutes. For administrators. Raises validation_error. */
+  /** Changes the settings that are not null, for every process at once, and answers all of them. p_coalesce_window: zero or less means never, at most 1 year; p_lock_wait: 1 ms to 10 minutes. For administrators. Raises validation_error. */
   settingsChange(values: { coalesce_window?: string | null | undefined; lock_wait?: string | null | undefined }): Promise<SettingsChangeRow>;
   /** Archives a task; repeating it changes nothing. Its plan stays readable and writable. Takes the lease (shared), admission and plan locks, then the task row. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
   taskArchive(values: { principal: string; task_id: string | null }): Promise<TaskArchiveRow>;
@@ -261,7 +261,7 @@ export interface Ledger {
   taskList(values: { principal: string; after_task_id?: string | null | undefined; limit?: number | null | undefined }): Promise<TaskListRow[]>;
   /** Who the bearer of a token is. Takes the SHA-256 of the token (32 bytes), so that the token itself reaches no log. Raises unauthenticated for one that is unknown, expired or revoked. */
   tokenAuthenticate(values: { token_sha256: Uint8Array }): Promise<TokenAuthenticateRow>;
-  /** Makes an access token for p_principal and returns it, the only time it can be seen. p_name (1 to 200 characters) is for people; p_expires_in: lifetime, null for no end. For administrators. Raises validation_error. */
+  /** Makes an access token for p_principal and returns it, the only time it can be seen. p_name (1 to 200 characters) is for people; p_expires_in: lifetime, at most 100 years, null for no end. For administrators. Raises validation_error. */
   tokenCreate(values: { principal: string; name: string | null; expires_in?: string | null | undefined }): Promise<TokenCreateRow>;
   /** Every access token (of p_workspace_id) with its principal and whether it works now; never the token itself. For administrators. */
   tokenList(values: { workspace_id?: string | null | undefined }): Promise<TokenListRow[]>;

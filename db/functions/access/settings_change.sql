@@ -10,6 +10,9 @@ begin
   if p_lock_wait not between interval '1 millisecond' and interval '10 minutes' then
     perform refuse_argument('lock_wait', 'lock_wait must be from 1 millisecond to 10 minutes.', 'change_settings', null, false);
   end if;
+  if p_coalesce_window > interval '1 year' then
+    perform refuse_argument('coalesce_window', 'coalesce_window must be at most 1 year.', 'change_settings', null, false);
+  end if;
   return query
     update settings as s
     set coalesce_window = coalesce(p_coalesce_window, s.coalesce_window), lock_wait = coalesce(p_lock_wait, s.lock_wait)
@@ -18,4 +21,4 @@ end
 $$;
 
 comment on function planledger.settings_change(interval, interval) is
-  'Changes the settings that are not null, for every process at once, and answers all of them. p_coalesce_window: zero or less means never; p_lock_wait: 1 ms to 10 minutes. For administrators. Raises validation_error.';
+  'Changes the settings that are not null, for every process at once, and answers all of them. p_coalesce_window: zero or less means never, at most 1 year; p_lock_wait: 1 ms to 10 minutes. For administrators. Raises validation_error.';

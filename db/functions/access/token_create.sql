@@ -17,8 +17,8 @@ begin
   if not exists (select from principals p where p.id = p_principal) then
     perform refuse_argument('principal', 'There is no such principal.', c_operation, null, false);
   end if;
-  if p_expires_in <= interval '0' then
-    perform refuse_argument('expires_in', 'expires_in must be more than zero.', c_operation, null, false);
+  if p_expires_in <= interval '0' or p_expires_in > interval '100 years' then
+    perform refuse_argument('expires_in', 'expires_in must be more than zero and at most 100 years.', c_operation, null, false);
   end if;
   return query
     insert into access_tokens as a (principal_id, token_sha256, name, expires_at)
@@ -28,4 +28,4 @@ end
 $$;
 
 comment on function planledger.token_create(uuid, text, interval) is
-  'Makes an access token for p_principal and returns it, the only time it can be seen. p_name (1 to 200 characters) is for people; p_expires_in: lifetime, null for no end. For administrators. Raises validation_error.';
+  'Makes an access token for p_principal and returns it, the only time it can be seen. p_name (1 to 200 characters) is for people; p_expires_in: lifetime, at most 100 years, null for no end. For administrators. Raises validation_error.';

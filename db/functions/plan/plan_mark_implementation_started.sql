@@ -22,7 +22,9 @@ begin
   perform require_labels(c_operation, p_task_id);
   perform require_label('session_id', p_session_id, c_operation, p_task_id);
   v_caller := reach(c_operation, p_principal, p_task_id, 'plan:write');
-  if not exists (select from task_sessions s where s.task_id = p_task_id and s.id = p_session_id) then
+  -- The session's row before the plan's, as a deletion of the task goes through them.
+  perform from task_sessions s where s.task_id = p_task_id and s.id = p_session_id for key share;
+  if not found then
     perform refuse_argument('session_id', 'The session does not belong to this task.', c_operation, p_task_id, true);
   end if;
 
