@@ -121,8 +121,13 @@ const connectionGone = new Set([
   '08003',
 ]);
 
-/** What a failed call means. Whatever is not a refusal of ours keeps its cause and shows nothing of it. */
-export function toPlanledgerError(error: unknown, operation: string, taskId: string | null): PlanledgerError {
+/** What a failed call means; one that only reads leaves nothing in doubt. Whatever is not a refusal of ours keeps its cause and shows nothing of it. */
+export function toPlanledgerError(
+  error: unknown,
+  operation: string,
+  taskId: string | null,
+  writes = true,
+): PlanledgerError {
   if (error instanceof PlanledgerError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const facts = { operation, taskId, cause: error };
@@ -145,7 +150,7 @@ export function toPlanledgerError(error: unknown, operation: string, taskId: str
       );
     }
   }
-  if (neverSent.has(code)) {
+  if (neverSent.has(code) || (!writes && connectionGone.has(code))) {
     return new PlanledgerError('database_unavailable', 'The database cannot be reached. Nothing was written.', {
       ...facts,
       nextAction: 'Try again later; an administrator finds the cause with `planledger doctor`.',

@@ -26,7 +26,7 @@ export function createLedger(sql: Sql): Ledger {
         );
         return signature.many ? [...rows] : (rows[0] ?? null);
       } catch (error) {
-        throw toPlanledgerError(error, operation, taskId);
+        throw toPlanledgerError(error, operation, taskId, signature.writes);
       }
     },
   ]);

@@ -31,7 +31,7 @@ export const connectionSettings = {
  */
 export async function connect(databaseUrl: string, options: ConnectOptions = {}): Promise<Sql> {
   const pgbouncer = options.pgbouncer ?? process.env.PLANLEDGER_PGBOUNCER === '1';
-  const sql = open(databaseUrl, options, pgbouncer);
+  const sql = openPool(databaseUrl, { ...options, pgbouncer });
   try {
     await sql`select 1`;
     return sql;
@@ -44,7 +44,9 @@ export async function connect(databaseUrl: string, options: ConnectOptions = {})
   }
 }
 
-function open(databaseUrl: string, options: ConnectOptions, pgbouncer: boolean): Sql {
+/** Opens a pool that connects when it is first used, so that it may be made while the database is down. */
+export function openPool(databaseUrl: string, options: ConnectOptions = {}): Sql {
+  const pgbouncer = options.pgbouncer ?? process.env.PLANLEDGER_PGBOUNCER === '1';
   const role = options.role === undefined ? 'planledger_app' : options.role;
   return postgres(databaseUrl, {
     max: options.max ?? 10,

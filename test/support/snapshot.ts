@@ -55,6 +55,7 @@ export async function schemaSnapshot(sql: Sql): Promise<string> {
 interface FunctionRow {
   name: string;
   operation: string;
+  writes: boolean;
   arguments: string[];
   types: string[];
   optional: number;
@@ -94,6 +95,7 @@ export async function generatedTypes(sql: Sql): Promise<string> {
   const functions = await sql<FunctionRow[]>`
     select p.proname as name,
       coalesce(substring(p.prosrc from 'c_operation constant text := ''([a-z_]+)'''), substring(p.prosrc from 'plan_put[(]''([a-z_]+)'''), p.proname) as operation,
+      p.provolatile = 'v' as writes,
       (select array_agg(substr(a, 3) order by o) from unnest(p.proargnames[:p.pronargs]) with ordinality u (a, o)) as arguments,
       (select array_agg(format_type(a, null) order by o) from unnest(p.proargtypes::oid[]) with ordinality u (a, o)) as types,
       p.pronargdefaults as optional,
@@ -121,9 +123,9 @@ export async function generatedTypes(sql: Sql): Promise<string> {
     'export const signatures = {',
     ...functions.map(
       (f) =>
-        `  ${camel(f.name)}: { function: '${f.name}', operation: '${f.operation}', arguments: ${JSON.stringify(f.arguments ?? [])}, many: ${many.has(f.name)} },`,
+        `  ${camel(f.name)}: { function: '${f.name}', operation: '${f.operation}', arguments: ${JSON.stringify(f.arguments ?? [])}, writes: ${f.writes}, many: ${many.has(f.name)} },`,
     ),
-    '} as const satisfies Record<keyof Ledger, { function: string; operation: string; arguments: readonly string[]; many: boolean }>;',
+    '} as const satisfies Record<keyof Ledger, { function: string; operation: string; arguments: readonly string[]; writes: boolean; many: boolean }>;',
     '',
   ].join('\n');
 }

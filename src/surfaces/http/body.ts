@@ -1,0 +1,34 @@
+import type { IncomingMessage } from 'node:http';
+import { PlanledgerError } from '../../ledger/errors.ts';
+import { maxMessageBytes } from '../mcp/message.ts';
+import { Refusal } from './refusal.ts';
+
+// A client that is still sending does not read an answer, and closing on it loses the answer: what is too long is read
+// to its end and thrown away, up to this many bytes.
+const maxDiscardedBytes = 8 * maxMessageBytes;
+
+/** The bytes of a request, refused beyond the limit in a way that the client gets to see. */
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes <= maxMessageBytes) chunks.push(chunk);
+    else chunks.length = 0;
+    if (bytes > maxDiscardedBytes) break;
+  }
+  if (bytes > maxMessageBytes) throw new Refusal(413, tooLarge());
+  return Buffer.concat(chunks);
+}
+
+function tooLarge(): PlanledgerError {
+  return new PlanledgerError(
+    'plan_content_too_large',
+    `A request may have at most ${maxMessageBytes} bytes, which every legal call stays far below. Nothing was stored and the plan is unchanged.`,
+    {
+      operation: 'request',
+      nextAction: 'Send less text. The same request will be refused again.',
+      details: { request_limit_bytes: maxMessageBytes },
+    },
+  );
+}

@@ -1,0 +1,118 @@
+import { createMcpHandler, isInitializeRequest, isLegacyRequest } from '@modelcontextprotocol/server';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { PlanledgerError } from '../../ledger/errors.ts';
+import { authenticate, type Caller } from '../mcp/caller.ts';
+import { parseJson } from '../mcp/message.ts';
+import { createMcpServer, type McpSurface } from '../mcp/server.ts';
+import { readBody } from './body.ts';
+import { type Allowed, requireKnownOrigin } from './origin.ts';
+import { requestRefusal } from './refusal.ts';
+import { trackResponses } from './responses.ts';
+import { createSessions, type SessionLimits } from './sessions.ts';
+
+/**
+ * `/mcp`, Streamable HTTP. Clients of the 2026-07-28 protocol carry everything in each request and need no session;
+ * older ones open a session. The SDK says which is which.
+ */
+export function mcpRoute(
+  app: FastifyInstance,
+  services: Omit<McpSurface, 'caller'>,
+  allowed: Allowed,
+  limits: SessionLimits,
+): void {
+  const surface: McpSurface = {
+    ...services,
+    // Looked up when the HTTP request came, before anything of it was read.
+    caller: async ({ http }) => http?.authInfo?.extra?.caller as Caller,
+  };
+  const sessions = createSessions(surface, limits);
+  const stateless = createMcpHandler(() => createMcpServer(surface), {
+    legacy: 'reject',
+    onerror: (error) => services.logger.debug({ cause: error.name }, 'protocol error'),
+  });
+  const responses = trackResponses();
+  app.addHook('preClose', async () => {
+    await responses.callsFinished();
+    await Promise.all([sessions.close(), stateless.close()]);
+    await responses.streamsFinished();
+  });
+
+  const callers = new WeakMap<FastifyRequest, Caller>();
+
+  app.route({
+    method: ['GET', 'POST', 'DELETE'],
+    url: '/mcp',
+    async onRequest(request) {
+      requireKnownOrigin(request, allowed);
+      callers.set(request, await authenticate(services.ledger, bearerToken(request)));
+    },
+    async handler(request, reply) {
+      responses.add(reply.raw);
+      const response = await answer(request, reply);
+      if (response.headers.get('content-type') !== 'text/event-stream') return response;
+      responses.becameStream(reply.raw);
+      return opened(response);
+    },
+  });
+
+  async function answer(request: FastifyRequest, reply: FastifyReply): Promise<Response> {
+    const caller = callers.get(request) as Caller;
+    const auth = { token: '', clientId: caller.token_id, scopes: caller.scopes, extra: { caller } };
+    const message = webRequest(request, reply);
+    if (request.method !== 'POST') {
+      requireSessionHeader(request);
+      return sessions.use(message, undefined, auth);
+    }
+    const parsed = parseJson(request.body as Buffer);
+    if ('problem' in parsed) return rpcError(-32700, parsed.problem);
+    const body = parsed.value;
+    if (!(await isLegacyRequest(message, body))) return stateless.fetch(message, { parsedBody: body, authInfo: auth });
+    if (request.headers['mcp-session-id'] === undefined && isInitializeRequest(body)) {
+      return sessions.open(message, body, auth);
+    }
+    requireSessionHeader(request);
+    return sessions.use(message, body, auth);
+  }
+}
+
+/** An event stream says something at once: Node sends headers with the first bytes, and a client waits for them. */
+function opened(response: Response): Response {
+  const first = new TextEncoder().encode(': open\n\n');
+  const stream = new TransformStream<Uint8Array, Uint8Array>({ start: (controller) => controller.enqueue(first) });
+  return new Response(response.body?.pipeThrough(stream) ?? null, response);
+}
+
+/** The body arrives as bytes: its UTF-8 is checked before anything reads it. */
+export function jsonBodyParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', (request: FastifyRequest) => readBody(request.raw));
+}
+
+function bearerToken(request: FastifyRequest): string {
+  const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+  if (token !== undefined) return token;
+  throw new PlanledgerError('unauthenticated', 'The request carries no access token.', {
+    operation: 'authenticate',
+    nextAction:
+      'Send the header Authorization: Bearer TOKEN. An administrator makes a token with `planledger token create`.',
+  });
+}
+
+function requireSessionHeader(request: FastifyRequest): void {
+  if (request.headers['mcp-session-id'] !== undefined) return;
+  throw requestRefusal(400, 'Mcp-Session-Id', 'The request names no session. Begin one with initialize.');
+}
+
+function webRequest(request: FastifyRequest, reply: FastifyReply): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value !== undefined && name !== 'authorization') headers.set(name, String(value));
+  }
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  return new Request(`http://${request.headers.host}/mcp`, { method: request.method, headers, signal: gone.signal });
+}
+
+function rpcError(code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status: 400 });
+}

@@ -1,0 +1,50 @@
+import type { FastifyReply } from 'fastify';
+import type { Logger } from 'pino';
+import { errorTable, type PlanledgerError, toPlanledgerError, validationError } from '../../ledger/errors.ts';
+import { logFailure } from '../mcp/log-failure.ts';
+
+/** A request that is refused before MCP sees it: an HTTP status with the error every surface sends. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly error: PlanledgerError;
+  readonly headers: Record<string, string>;
+
+  constructor(status: number, error: PlanledgerError, headers: Record<string, string> = {}) {
+    super(error.message);
+    this.status = status;
+    this.error = error;
+    this.headers = headers;
+  }
+}
+
+/** A refusal of something about the request itself, such as a header. */
+export function requestRefusal(
+  status: number,
+  part: string,
+  problem: string,
+  headers?: Record<string, string>,
+): Refusal {
+  return new Refusal(status, validationError(part, problem, 'request'), headers);
+}
+
+/** Answers whatever a route threw, as JSON, and shows nothing of an error that is not ours. */
+export function sendRefusal(thrown: unknown, reply: FastifyReply, logger: Logger): FastifyReply {
+  const refusal = toRefusal(thrown);
+  logFailure(logger, refusal.error);
+  return reply.code(refusal.status).headers(refusal.headers).send(refusal.error.toJSON());
+}
+
+function toRefusal(thrown: unknown): Refusal {
+  if (thrown instanceof Refusal) return thrown;
+  const status = thrown instanceof Error && 'statusCode' in thrown ? Number(thrown.statusCode) : 500;
+  if (status >= 400 && status < 500 && thrown instanceof Error) {
+    // Fastify's own, about the form of the request.
+    return requestRefusal(status, 'request', thrown.message);
+  }
+  const error = toPlanledgerError(thrown, 'request', null);
+  const { httpStatus } = errorTable[error.code];
+  const headers: Record<string, string> = {};
+  if (error.code === 'unauthenticated') headers['www-authenticate'] = 'Bearer';
+  if (httpStatus === 503) headers['retry-after'] = '1';
+  return new Refusal(httpStatus, error, headers);
+}

@@ -1,0 +1,39 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The responses that are not finished yet, so that closing can wait for them. */
+export interface OpenResponses {
+  add(response: ServerResponse): void;
+  /** Says that a response is an event stream, which ends when its session does and not by itself. */
+  becameStream(response: ServerResponse): void;
+  callsFinished(): Promise<void>;
+  streamsFinished(): Promise<void>;
+}
+
+const callsMs = 5_000;
+const streamsMs = 1_000;
+
+export function trackResponses(): OpenResponses {
+  const calls = new Set<ServerResponse>();
+  const streams = new Set<ServerResponse>();
+  return {
+    add(response) {
+      calls.add(response);
+      response.once('close', () => {
+        calls.delete(response);
+        streams.delete(response);
+      });
+    },
+    becameStream(response) {
+      calls.delete(response);
+      if (!response.closed) streams.add(response);
+    },
+    callsFinished: () => emptied(calls, callsMs),
+    streamsFinished: () => emptied(streams, streamsMs),
+  };
+}
+
+async function emptied(responses: Set<ServerResponse>, atMostMs: number): Promise<void> {
+  const until = performance.now() + atMostMs;
+  while (responses.size > 0 && performance.now() < until) await sleep(10);
+}

@@ -1,0 +1,47 @@
+import { type FastifyInstance, fastify } from 'fastify';
+import type { Logger } from 'pino';
+import type { Ledger } from '../../ledger/generated.ts';
+import type { Sql } from '../../postgres/connect.ts';
+import { healthRoutes, requireReady } from './health.ts';
+import { jsonBodyParser, mcpRoute } from './mcp-route.ts';
+import { requestRefusal, sendRefusal } from './refusal.ts';
+
+/** @see buildHttpServer */
+export interface HttpServerOptions {
+  sql: Sql;
+  ledger: Ledger;
+  logger: Logger;
+  /** Names under which the server may be addressed, without port; localhost, 127.0.0.1 and [::1] when absent. */
+  allowedHosts?: string[];
+  /** Origins, or host names of origins, whose pages may call; those of localhost when absent. */
+  allowedOrigins?: string[];
+  /** Milliseconds without a request after which an MCP session is freed; an hour when absent. */
+  sessionIdleMs?: number;
+  /** Most MCP sessions at once, 1,000 when absent; a new one takes the place of the one idle longest. */
+  maxSessions?: number;
+  /** What `/readyz` asks instead of the database; it rejects when not ready. */
+  ready?: () => Promise<void>;
+}
+
+/**
+ * The HTTP server, not listening yet: `/mcp`, `/healthz`, `/readyz`. Closing it lets calls under way finish, a few
+ * seconds at most, and ends every session and stream.
+ */
+export async function buildHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
+  const { sql, ledger, logger, allowedHosts, allowedOrigins } = options;
+  const app = fastify({ logger: false, forceCloseConnections: true });
+  app.setErrorHandler((error, _request, reply) => sendRefusal(error, reply, logger));
+  app.setNotFoundHandler((_request, reply) =>
+    sendRefusal(requestRefusal(404, 'path', 'There is nothing here; MCP is served at /mcp.'), reply, logger),
+  );
+  jsonBodyParser(app);
+  healthRoutes(app, options.ready ?? (() => requireReady(sql, ledger)));
+  mcpRoute(
+    app,
+    { ledger, logger },
+    { allowedHosts, allowedOrigins },
+    { idleMs: options.sessionIdleMs ?? 3_600_000, max: options.maxSessions ?? 1_000 },
+  );
+  await app.ready();
+  return app;
+}

@@ -1,0 +1,226 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { expect, test } from 'vitest';
+import { createLedger } from '../../../src/ledger/ledger.ts';
+import { makeCast, useDatabase } from '../../support/fixture.ts';
+import { caller, connectHttp, fields, startHttp, texts, tokenFor, toolNames } from '../mcp/clients.ts';
+import { initialize, openSession, ping, post, send, toolCall } from './raw.ts';
+
+const db = useDatabase();
+const session = (id: string) => ({ 'mcp-session-id': id });
+
+async function start(options: Parameters<typeof startHttp>[1] = {}) {
+  const cast = await makeCast(db);
+  const { id, token } = await tokenFor(db, cast.agent);
+  return { cast, tokenId: id, token, ...(await startHttp(db, options)) };
+}
+
+/** Opens the session's event stream; `ended` settles when the server ends it. */
+async function openStream(url: string, token: string, id: string, signal: AbortSignal | null = null) {
+  const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream', ...session(id) };
+  const answer = await fetch(url, { headers, signal });
+  return { status: answer.status, ended: answer.text() };
+}
+
+test('a revoked token stops at the next request of its session, with a challenge', async () => {
+  const { url, token, tokenId, cast } = await start();
+  const call = caller(await connectHttp(url, token));
+  await call('create', { content: 'kept' });
+  const id = await openSession(url, token);
+  await createLedger(db.admin).tokenRevoke({ token_id: tokenId });
+  const answer = await post(
+    url,
+    token,
+    toolCall(2, toolNames.update ?? '', { content: 'x', mode: 'append' }),
+    session(id),
+  );
+  expect(answer.status).toBe(401);
+  expect(answer.headers['www-authenticate']).toBe('Bearer');
+  expect(JSON.parse(answer.text)).toMatchObject({ code: 'unauthenticated', write_applied: false });
+  await expect(call('update', { content: 'x', mode: 'append' })).rejects.toThrow();
+  expect((await db.ledger.planGet({ principal: cast.agent, task_id: cast.task }))?.content).toBe('kept');
+});
+
+test('an expired token stops too', async () => {
+  const { url, cast } = await start();
+  const { token } = await tokenFor(db, cast.agent, '300 milliseconds');
+  const id = await openSession(url, token);
+  await sleep(400);
+  expect((await post(url, token, ping, session(id))).status).toBe(401);
+});
+
+test.each([undefined, 'Bearer', 'Bearer wrong', 'Basic eDp5', 'Bearer a b'])(
+  'authorization %j is refused before anything is read',
+  async (authorization) => {
+    const { url } = await start();
+    const answer = await send(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(authorization === undefined ? {} : { authorization }) },
+      body: 'not even JSON',
+    });
+    expect(answer.status).toBe(401);
+    expect(answer.headers['www-authenticate']).toBe('Bearer');
+    expect(JSON.parse(answer.text)).toMatchObject({ code: 'unauthenticated' });
+  },
+);
+
+test('a session belongs to the token that opened it: with another it is as unknown as one that never was', async () => {
+  const { url, token, cast } = await start();
+  const id = await openSession(url, token);
+  const second = await tokenFor(db, cast.agent); // the same principal even
+  const foreign = await post(url, second.token, ping, session(id));
+  const unknown = await post(url, second.token, ping, session('00000000-0000-4000-8000-000000000000'));
+  expect([foreign.status, unknown.status]).toEqual([404, 404]);
+  expect(foreign.text).toBe(unknown.text);
+  expect((await openStream(url, second.token, id)).status).toBe(404);
+  const deletion = await send(url, {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${second.token}`, ...session(id) },
+  });
+  expect(deletion.status).toBe(404);
+  expect((await post(url, token, ping, session(id))).status).toBe(200);
+});
+
+test('without a session, only initialize is taken', async () => {
+  const { url, token } = await start();
+  expect((await post(url, token, ping)).status).toBe(400);
+  expect((await post(url, token, { ...initialize, params: {} })).status).toBe(400);
+  expect((await post(url, token, [])).status).toBe(400);
+});
+
+test('DELETE ends a session and its stream', async () => {
+  const { url, token } = await start();
+  const id = await openSession(url, token);
+  const stream = await openStream(url, token, id);
+  expect(stream.status).toBe(200);
+  const headers = { authorization: `Bearer ${token}`, ...session(id) };
+  expect((await send(url, { method: 'DELETE', headers })).status).toBe(200);
+  await stream.ended;
+  expect((await post(url, token, ping, session(id))).status).toBe(404);
+});
+
+test('an idle session is freed with its stream, one in use is not', async () => {
+  const { url, token } = await start({ sessionIdleMs: 500 });
+  const idle = await openSession(url, token);
+  const used = await openSession(url, token);
+  const stream = await openStream(url, token, idle);
+  for (let n = 0; n < 8; n++) {
+    await sleep(100);
+    expect((await post(url, token, ping, session(used))).status).toBe(200);
+  }
+  await stream.ended;
+  expect((await post(url, token, ping, session(idle))).status).toBe(404);
+});
+
+test('a session has one stream, and a client that dropped it can open it again', async () => {
+  const { url, token } = await start();
+  const id = await openSession(url, token);
+  const abort = new AbortController();
+  const first = await openStream(url, token, id, abort.signal);
+  expect(first.status).toBe(200);
+  expect((await openStream(url, token, id)).status).toBe(409);
+  abort.abort();
+  await expect(first.ended).rejects.toThrow();
+  await expect.poll(async () => (await openStream(url, token, id)).status).toBe(200);
+});
+
+test('at the bound a new session takes the place of the one idle longest', async () => {
+  const { url, token } = await start({ maxSessions: 2 });
+  const [first, second] = [await openSession(url, token), await openSession(url, token)];
+  await post(url, token, ping, session(first));
+  const third = await openSession(url, token);
+  const statuses = await Promise.all(
+    [first, second, third].map(async (id) => (await post(url, token, ping, session(id))).status),
+  );
+  expect(statuses).toEqual([200, 404, 200]);
+});
+
+test('at the bound a session with a call under way keeps its place, and the newcomer is told when to come back', async () => {
+  const { url, token, cast } = await start({ maxSessions: 1 });
+  const id = await openSession(url, token);
+  await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
+  let answer: Promise<{ status: number; text: string }> | undefined;
+  await db.admin.begin(async (sql) => {
+    await sql`select planledger.lock_take('plan', 'test', ${cast.task})`;
+    answer = post(url, token, toolCall(2, toolNames.update ?? '', { content: 'b', mode: 'append' }), session(id));
+    await sleep(200);
+    const refused = await post(url, token, initialize);
+    expect(refused.status).toBe(503);
+    expect(refused.headers['retry-after']).toBe('1');
+  });
+  expect(JSON.parse((await answer)?.text ?? '').result.structuredContent).toMatchObject({ outcome: 'appended' });
+});
+
+test('many sessions cost no connection to the database', async () => {
+  const { url, token } = await start();
+  const count = async () => {
+    const [row] = await db.admin`select count(*)::int as n from pg_stat_activity where datname = current_database()`;
+    return row?.n;
+  };
+  for (let n = 0; n < 8; n++) await openSession(url, token);
+  const before = await count();
+  const ids = await Promise.all(Array.from({ length: 40 }, () => openSession(url, token)));
+  await Promise.all(ids.map((id) => openStream(url, token, id)));
+  expect(await count()).toBeLessThanOrEqual(Math.max(before, 8 + 4 + 1));
+});
+
+test('clients with the same JSON-RPC ids at the same time get their own answers', async () => {
+  const { url } = await start();
+  const clients = await Promise.all(
+    Array.from({ length: 4 }, async (_, n) => {
+      const cast = await makeCast(db);
+      await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: `plan ${n}` });
+      const { token } = await tokenFor(db, cast.agent);
+      return { token, id: await openSession(url, token), text: `plan ${n}` };
+    }),
+  );
+  const rounds = Array.from({ length: 15 }, (_, round) =>
+    clients.map(async ({ token, id, text }) => {
+      const answer = JSON.parse((await post(url, token, toolCall(round, toolNames.get ?? '', {}), session(id))).text);
+      expect(answer.id).toBe(round);
+      expect(answer.result.content[1].text).toBe(text);
+    }),
+  );
+  await Promise.all(rounds.flat());
+});
+
+test('closing the server ends streams at once and lets a call under way finish', async () => {
+  const { app, url, token, cast } = await start();
+  const id = await openSession(url, token);
+  const stream = await openStream(url, token, id);
+  await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
+  let answer: Promise<{ status: number; text: string }> | undefined;
+  let closing: Promise<void> | undefined;
+  await db.admin.begin(async (sql) => {
+    await sql`select planledger.lock_take('plan', 'test', ${cast.task})`;
+    answer = post(url, token, toolCall(2, toolNames.update ?? '', { content: 'b', mode: 'append' }), session(id));
+    await sleep(200);
+    closing = app.close();
+    await sleep(100);
+  });
+  const started = performance.now();
+  expect(JSON.parse((await answer)?.text ?? '').result.structuredContent).toMatchObject({ outcome: 'appended' });
+  await stream.ended;
+  await closing;
+  expect(performance.now() - started).toBeLessThan(2_000);
+});
+
+test('a client whose session is gone begins a new one and goes on', async () => {
+  const { url, token } = await start({ maxSessions: 1 });
+  const call = caller(await connectHttp(url, token));
+  await call('create', { content: 'kept' });
+  await openSession(url, token);
+  await expect(call('get')).rejects.toThrow(/initialize/);
+  const again = caller(await connectHttp(url, token));
+  expect(texts(await again('get'))[1]).toBe('kept');
+});
+
+test('the protocol of 2026 needs no session and holds none', async () => {
+  const { url, token } = await start({ maxSessions: 1 });
+  const held = await openSession(url, token);
+  const modern = await connectHttp(url, token, 'modern');
+  expect(modern.transport).toBeInstanceOf(StreamableHTTPClientTransport);
+  expect((modern.transport as StreamableHTTPClientTransport).sessionId).toBeUndefined();
+  expect(fields(await caller(modern)('create', { content: 'x' }))).toMatchObject({ outcome: 'created' });
+  expect((await post(url, token, ping, session(held))).status).toBe(200);
+});
