@@ -51,6 +51,9 @@ export async function openBench(serverUrl: string, quick: boolean): Promise<Benc
     },
     async close() {
       await Promise.all([admin.end({ timeout: 5 }), app.end({ timeout: 5 })]);
+      const server = await connect(serverUrl, { role: null, max: 1 });
+      await server.unsafe(`drop database ${new URL(url).pathname.slice(1)} with (force)`);
+      await server.end();
     },
   };
 }

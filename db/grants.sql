@@ -28,6 +28,9 @@ grant usage on type planledger.plan_write_ack to planledger_app;
 
 grant execute on function planledger.installation() to planledger_app, planledger_reader;
 
+-- The view of locks computes the key of each task's.
+grant execute on function planledger.lock_key(text, text) to planledger_reader;
+
 grant select on
   planledger.plan_document,
   planledger.revision_document,

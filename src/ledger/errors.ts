@@ -107,7 +107,16 @@ export function validationError(argument: string, problem: string, operation: st
   });
 }
 
-const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'CONNECT_TIMEOUT', '57P03', '53300', '3D000']);
+const neverSent = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'CONNECT_TIMEOUT',
+  '57P03',
+  '53300',
+  '3D000',
+  '25006',
+]);
 const connectionGone = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',

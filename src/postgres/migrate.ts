@@ -45,20 +45,19 @@ interface SqlFile {
  *   program, and missing rights (with the statements a DBA must run).
  */
 export async function migrate(databaseUrl: string, log: (line: string) => void = () => {}): Promise<MigrationReport> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'planledger migrate' });
-  client.on('error', () => {}); // a lost connection fails the query under way, which reports it
-  await client.connect();
+  const { client, pooled } = await connectDirectly(databaseUrl);
   try {
     await requireServer(client);
-    await client.query(`select pg_advisory_lock(${migrationLock})`);
     const functions = await functionFiles();
+    if (await isCurrent(client, functions)) return { applied: [], functionsApplied: false };
+    if (pooled) {
+      throw new MigrationError(
+        'The database is not current, and a migration cannot go through PgBouncer. Run `planledger migrate` with a connection string of the server itself.',
+      );
+    }
+    await client.query(`select pg_advisory_lock(${migrationLock})`);
+    if (await isCurrent(client, functions)) return { applied: [], functionsApplied: false };
     const installed = await readInstallation(client);
-    if (installed !== undefined) {
-      refuseNewer(installed, await migrationNames());
-    }
-    if (installed !== undefined && (await differences(installed, functions)).length === 0) {
-      return { applied: [], functionsApplied: false };
-    }
     await createRoles(client);
     await client.query('set role planledger_owner');
     const applied = await runner({
@@ -108,6 +107,29 @@ async function differences(installed: Installed, functions: SqlFile[]): Promise<
     ...missing.map((name) => `migration ${name} is not applied`),
     ...(installed.digest === digest(functions) ? [] : ["the database's functions are not those of this program"]),
   ];
+}
+
+/** PgBouncer refuses startup options, and a lock of the session would stay behind on a connection of its pool. */
+async function connectDirectly(databaseUrl: string): Promise<{ client: pg.Client; pooled: boolean }> {
+  const open = async (options: pg.ClientConfig) => {
+    const client = new pg.Client({ connectionString: databaseUrl, application_name: 'planledger migrate', ...options });
+    client.on('error', () => {}); // a lost connection fails the query under way, which reports it
+    await client.connect();
+    return client;
+  };
+  try {
+    return { client: await open({ options: '-c lock_timeout=0' }), pooled: false };
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.includes('unsupported startup parameter')) throw error;
+    return { client: await open({}), pooled: true };
+  }
+}
+
+async function isCurrent(client: pg.Client, functions: SqlFile[]): Promise<boolean> {
+  const installed = await readInstallation(client);
+  if (installed === undefined) return false;
+  refuseNewer(installed, await migrationNames());
+  return (await differences(installed, functions)).length === 0;
 }
 
 async function requireServer(client: pg.Client): Promise<void> {
@@ -210,14 +232,12 @@ async function applyFunctions(client: pg.Client, files: SqlFile[]): Promise<void
       for v in select viewname from pg_views where schemaname = 'planledger' loop
         execute format('drop view planledger.%I cascade', v);
       end loop; end $$`);
-    // A function that a file made has a new row version afterwards.
-    await client.query(`create temporary table functions_before on commit drop as
-      select oid, xmin::text as row_version from pg_proc where pronamespace = 'planledger'::regnamespace`);
+    const before = await functionVersions(client);
     for (const file of files) await applyFile(client, file);
-    await client.query(`do $$ declare v regprocedure; begin
-      for v in select p.oid from pg_proc p join functions_before b on b.oid = p.oid and b.row_version = p.xmin::text loop
-        execute format('drop function %s', v);
-      end loop; end $$`);
+    // A function that a file made has a new row version now.
+    for (const [signature, version] of await functionVersions(client)) {
+      if (before.get(signature) === version) await client.query(`drop function ${signature}`);
+    }
     await client.query(
       `insert into planledger.installed (program_version, functions_sha256) values ($1, $2)
        on conflict (singleton) do update set program_version = excluded.program_version, functions_sha256 = excluded.functions_sha256`,
@@ -228,6 +248,13 @@ async function applyFunctions(client: pg.Client, files: SqlFile[]): Promise<void
     await client.query('rollback');
     throw error;
   }
+}
+
+async function functionVersions(client: pg.Client): Promise<Map<string, string>> {
+  const { rows } = await client.query(
+    "select oid::regprocedure::text as signature, xmin::text as version from pg_proc where pronamespace = 'planledger'::regnamespace",
+  );
+  return new Map(rows.map(({ signature, version }) => [signature, version]));
 }
 
 async function applyFile(client: pg.Client, { name, text }: SqlFile): Promise<void> {

@@ -17,7 +17,7 @@ begin
     where p.task_id = p_task_id
     for no key update of p;
   exception
-    when lock_not_available or serialization_failure or deadlock_detected then
+    when lock_not_available or serialization_failure or deadlock_detected or read_only_sql_transaction then
       raise;
     when others then
       raise log 'planledger: HEAD of task % cannot be read: % (SQLSTATE %)', p_task_id, sqlerrm, sqlstate;

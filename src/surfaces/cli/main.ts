@@ -1,0 +1,45 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander';
+import { programVersion } from '../../version.ts';
+import { addDoctorCommand } from './doctor.ts';
+import { describeFailure, failureText } from './failure.ts';
+import { addMcpCommand } from './mcp.ts';
+import { addMigrateCommand } from './migrate.ts';
+import { addPlanCommands } from './plan.ts';
+import { addServeCommand } from './serve.ts';
+import { addStartCommand } from './start.ts';
+import { addTaskCommands } from './task.ts';
+import { addTokenCommands } from './token.ts';
+
+const program = new Command('planledger')
+  .description('Task plans for coding agents, kept in PostgreSQL so that they cannot be lost.')
+  .version(programVersion)
+  .showHelpAfterError('(--help says more)')
+  .exitOverride();
+
+addStartCommand(program);
+addServeCommand(program);
+addMcpCommand(program);
+addMigrateCommand(program);
+addDoctorCommand(program);
+addTokenCommands(program);
+addTaskCommands(program);
+addPlanCommands(program);
+
+// `planledger … | head` closes the pipe early, which is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    // Help and version were asked for; anything else is a mistake in the command, which commander has explained.
+    process.exitCode = ['commander.helpDisplayed', 'commander.version'].includes(error.code) ? 0 : 2;
+  } else {
+    process.stderr.write(failureText(error));
+    process.exitCode = describeFailure(error).exitCode;
+  }
+}

@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import { UsageError } from './failure.ts';
+
+const runningInfo = z.object({
+  url: z.string(),
+  mcp_url: z.string(),
+  ws_url: z.string(),
+  database_url: z.string(),
+  token: z.string().nullable(),
+  task_id: z.string().nullable(),
+  pid: z.number(),
+});
+
+/** A running `planledger start`: what it writes to its ready file and, for other commands, into its data folder. */
+export type RunningInfo = z.infer<typeof runningInfo>;
+
+/** The data folder of `planledger start` when none is named. */
+export const defaultDataDir = '.planledger';
+
+/** Where a running `planledger start` describes itself to the other commands. */
+export function runningFile(dataDir: string): string {
+  return path.join(dataDir, 'running.json');
+}
+
+/** What a `planledger start` that is running on `dataDir` wrote there; undefined when none is running. */
+export async function findRunning(dataDir: string): Promise<RunningInfo | undefined> {
+  const file = runningFile(dataDir);
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+    throw new UsageError(
+      `Cannot read ${file}: ${error.message}.`,
+      'Run this as the user who runs `planledger start`, or give --database-url and --token.',
+    );
+  });
+  if (text === undefined) return undefined;
+  const running = runningInfo.parse(JSON.parse(text));
+  // A killed start leaves the file behind; in a container the next one may have the same pid.
+  return running.pid !== process.pid && isAlive(running.pid) ? running : undefined;
+}
+
+/** Writes a file that only its owner may read; a reader sees all of it or nothing. */
+export async function writePrivate(file: string, text: string): Promise<void> {
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  try {
+    await writeFile(draft, text, { mode: 0o600, flush: true });
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: alive, and another user's.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}

@@ -1,0 +1,76 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Command } from 'commander';
+import { createLedger } from '../../ledger/ledger.ts';
+import { migrate } from '../../postgres/migrate.ts';
+import { ensureDataDir } from '../../postgres/programs.ts';
+import { UsageError } from './failure.ts';
+import { portNumber, startHttpService } from './http-service.ts';
+import { type Lifetime, runUntilStopped } from './lifetime.ts';
+import { openLog } from './log.ts';
+import { note, printLine } from './output.ts';
+import { defaultDataDir, type RunningInfo, runningFile, writePrivate } from './running.ts';
+import { banner, baseUrl, defaultPort } from './start-banner.ts';
+import { useEmbedded, useExternal } from './start-database.ts';
+import { ensureSample, tokenFile } from './start-sample.ts';
+
+interface StartOptions {
+  port: number;
+  dataDir: string;
+  readyFile?: string;
+}
+
+/** `planledger start`. */
+export function addStartCommand(program: Command): void {
+  program
+    .command('start')
+    .description('everything in one: a PostgreSQL of its own (or that of DATABASE_URL), a sample plan, MCP over HTTP')
+    .option('--port <number>', 'port of the HTTP server; 0 for any free one', portNumber, defaultPort)
+    .option('--data-dir <dir>', 'folder for the data', defaultDataDir)
+    .option('--ready-file <file>', 'write URLs, token and pid there as JSON once everything is ready')
+    .action((options: StartOptions) => runUntilStopped((life) => start(life, options)));
+}
+
+async function start(life: Lifetime, options: StartOptions): Promise<void> {
+  const host = '127.0.0.1';
+  const named = process.env.DATABASE_URL ?? '';
+  const externalUrl = named === '' ? undefined : named;
+  const logger = openLog('warn');
+  const dataDir = await openDataDir(options.dataDir);
+  const databaseUrl =
+    externalUrl === undefined ? await useEmbedded(life, dataDir) : await useExternal(life, externalUrl, dataDir);
+  // Only now, with the folder taken: these files may be those of a start that runs.
+  const announcements = [runningFile(dataDir), ...(options.readyFile === undefined ? [] : [options.readyFile])];
+  for (const file of announcements) await rm(file, { force: true });
+  life.signal.throwIfAborted();
+  await migrate(databaseUrl, note);
+  life.signal.throwIfAborted();
+  const { address, sql } = await startHttpService(life, { databaseUrl, host, port: options.port, logger });
+  const sample = await ensureSample(databaseUrl, createLedger(sql), tokenFile(dataDir, externalUrl));
+  life.signal.throwIfAborted();
+  const url = baseUrl(host, address.port);
+  const running: RunningInfo = {
+    url,
+    mcp_url: `${url}/mcp`,
+    ws_url: `${url.replace(/^http/, 'ws')}/ws`,
+    database_url: databaseUrl,
+    token: sample.token,
+    task_id: sample.taskId,
+    pid: process.pid,
+  };
+  for (const file of announcements) {
+    life.defer(() => rm(file, { force: true }));
+    await writePrivate(file, `${JSON.stringify(running, null, 2)}\n`);
+  }
+  printLine(banner(running, dataDir));
+}
+
+async function openDataDir(named: string): Promise<string> {
+  const dataDir = await ensureDataDir(path.resolve(named)).catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(`Cannot use ${named} as data folder: ${error.message}.`, 'Correct --data-dir.');
+  });
+  // It holds passwords and lies in people's projects.
+  const ignore = path.join(dataDir, '.gitignore');
+  if ((await readFile(ignore, 'utf8').catch(() => '')) === '') await writeFile(ignore, '*\n');
+  return dataDir;
+}

@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import { UsageError } from './failure.ts';
+
+/**
+ * The text of a plan or fragment, from exactly one place: an argument, `--file`, or stdin for `-`.
+ *
+ * @throws UsageError when it comes from none or two, cannot be read, or is not UTF-8 (it would be stored altered).
+ */
+export async function readText(argument: string | undefined, file: string | undefined): Promise<string> {
+  if ((argument === undefined) === (file === undefined)) {
+    throw new UsageError('Give the text once: as an argument, with --file, or `-` for stdin.', 'See --help.');
+  }
+  if (argument === '-') return decode(await buffer(process.stdin), 'stdin');
+  if (argument !== undefined) {
+    // Options are not taken for text; a list item (`- [ ] …`) is text.
+    if (/^--?[\w-]+(=|$)/.test(argument)) {
+      throw new UsageError(`Unknown option ${argument}.`, 'See --help. To store it as text, pass it through stdin.');
+    }
+    return argument;
+  }
+  const path = file ?? '';
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(`Cannot read ${path}: ${error.message}.`, 'Correct --file.');
+  });
+  return decode(bytes, path);
+}
+
+function decode(bytes: Uint8Array, source: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new UsageError(`${source} is not UTF-8 text.`, 'Convert it to UTF-8; nothing was written.');
+  }
+}

@@ -1,0 +1,43 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createLedger } from '../../src/ledger/ledger.ts';
+import { useDatabase } from '../support/fixture.ts';
+import { launch } from '../surfaces/cli/process.ts';
+import { executedBlocks, root } from './blocks.ts';
+
+const db = useDatabase();
+
+test('every ts block of README.md and docs/errors.md has the right types and prints what its comments say', async () => {
+  const administrator = createLedger(db.admin);
+  await administrator.workspaceCreate({ name: 'Sample', workspace_id: 'sample' });
+  const { id } = await administrator.principalCreate({ workspace_id: 'sample', kind: 'user' });
+  await administrator.taskCreate({ principal: id, task_id: 'sample-task', title: 'Sample' });
+  await administrator.planCreate({ principal: id, task_id: 'sample-task', content: '# Sample' });
+  const { token } = await administrator.tokenCreate({ principal: id, name: 'docs' });
+
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'planledger-docs-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const blocks = [...(await executedBlocks('README.md', 'ts')), ...(await executedBlocks('docs/errors.md', 'ts'))];
+  const files = blocks.map((block, index) => ({ block, file: path.join(folder, `block-${index}.mts`) }));
+  const library = JSON.stringify(path.join(root, 'src/index.ts'));
+  for (const { block, file } of files) await writeFile(file, block.text.replace(`'planledger'`, library));
+
+  const compilerOptions = {
+    ...{ target: 'es2024', module: 'nodenext', strict: true, noEmit: true, skipLibCheck: true },
+    ...{ allowImportingTsExtensions: true, types: ['node'], typeRoots: [path.join(root, 'node_modules/@types')] },
+  };
+  await writeFile(path.join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.mts'] }));
+  const checked = await launch(path.join(root, 'node_modules/.bin/tsc'), ['-p', folder]).ended;
+  expect(checked, checked.stdout).toMatchObject({ code: 0 });
+
+  for (const { block, file } of files) {
+    const env = { DATABASE_URL: db.url, PLANLEDGER_TOKEN: token };
+    const result = await launch(process.execPath, [file], { env }).ended;
+    expect(result, `${block.page}:${block.line} ${result.stderr}`).toMatchObject({ code: 0 });
+    const promised = [...block.text.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, text]) => text);
+    expect(promised.length).toBeGreaterThan(0);
+    expect(result.stdout.trimEnd().split('\n')).toEqual(promised);
+  }
+});
