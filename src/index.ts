@@ -1,5 +1,12 @@
 export { type ErrorCode, errorTable, PlanledgerError } from './ledger/errors.ts';
 export type * from './ledger/generated.ts';
 export { createLedger } from './ledger/ledger.ts';
-export { type ConnectOptions, connect, connectionSettings, type Sql } from './postgres/connect.ts';
+export {
+  type ConnectOptions,
+  connect,
+  connectionSettings,
+  openPool,
+  type Sql,
+  type TransactionSql,
+} from './postgres/connect.ts';
 export { MigrationError, type MigrationReport, migrate } from './postgres/migrate.ts';

@@ -107,86 +107,104 @@ export function validationError(argument: string, problem: string, operation: st
   });
 }
 
-const neverSent = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'CONNECT_TIMEOUT',
-  '57P03',
-  '53300',
-  '3D000',
-  '25006',
-]);
-const connectionGone = new Set([
-  'CONNECTION_CLOSED',
-  'CONNECTION_DESTROYED',
-  'CONNECTION_ENDED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  '57P01',
-  '57P02',
-  '08006',
-  '08003',
-]);
+/** How far a failed call got. */
+interface CallState {
+  /** Whether it had been handed to a connection; what was not sent wrote nothing. */
+  sent: boolean;
+  /** Whether it may write; one that only reads leaves nothing in doubt. */
+  writes: boolean;
+}
 
-/** What a failed call means; one that only reads leaves nothing in doubt. Whatever is not a refusal of ours keeps its cause and shows nothing of it. */
+/** What a failed call means. Whatever is not a refusal of ours keeps its cause and shows nothing of it. */
 export function toPlanledgerError(
   error: unknown,
   operation: string,
   taskId: string | null,
-  writes = true,
+  state: CallState = { sent: true, writes: true },
 ): PlanledgerError {
   if (error instanceof PlanledgerError) return error;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const facts = { operation, taskId, cause: error };
-  if (error instanceof postgres.PostgresError) {
-    if (code.startsWith('TP')) return refusal(error, facts);
-    if (code === '22P02' || code === '22003' || code === '22007' || code === '22008') {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const answered = error instanceof postgres.PostgresError && error.severity === 'ERROR';
+  if (answered && state.sent) return answer(error, code, facts);
+  // What is left is of the connection: it could not be made, or it went before the answer came.
+  if (error instanceof postgres.PostgresError || /^(E[A-Z]|CONNECT)/.test(code)) {
+    return state.sent && state.writes ? connectionLost(facts) : databaseUnavailable(facts);
+  }
+  return internalError(facts);
+}
+
+interface Facts {
+  operation: string;
+  taskId: string | null;
+  cause: unknown;
+}
+
+/** An ERROR of the server: the transaction was rolled back. */
+function answer(error: postgres.PostgresError, code: string, facts: Facts): PlanledgerError {
+  if (code.startsWith('TP')) return refusal(error, facts);
+  switch (code) {
+    case '22P02': // invalid text representation, numeric out of range, bad and out-of-range date or time
+    case '22003':
+    case '22007':
+    case '22008':
       return new PlanledgerError('validation_error', `An argument has the wrong form: ${error.message}.`, {
         ...facts,
         nextAction: 'Correct the argument named here and call again.',
       });
-    }
-    if (code === '55P03') {
+    case '55P03': // lock not available, serialization failure, deadlock
+    case '40001':
+    case '40P01':
+      return new PlanledgerError('plan_busy', 'Another call was in the way of this one. Nothing was written.', {
+        ...facts,
+        nextAction: 'Make the same call again.',
+      });
+    case '57014':
       return new PlanledgerError(
-        'plan_busy',
-        'Another call held what this one needs for too long. Nothing was written.',
+        'database_unavailable',
+        'The call was cancelled in the database. Nothing was written.',
         {
           ...facts,
-          nextAction: 'Make the same call again.',
+          nextAction: 'Make the same call again, unless it was cancelled on purpose.',
         },
       );
-    }
+    case '08P01': // PgBouncer: the server connection it used went away
+      return connectionLost(facts);
+    case '25006': // a standby
+      return databaseUnavailable(facts);
+    default:
+      return internalError(facts);
   }
-  if (neverSent.has(code) || (!writes && connectionGone.has(code))) {
-    return new PlanledgerError('database_unavailable', 'The database cannot be reached. Nothing was written.', {
+}
+
+function databaseUnavailable(facts: Facts): PlanledgerError {
+  return new PlanledgerError('database_unavailable', 'The database cannot be reached. Nothing was written.', {
+    ...facts,
+    nextAction: 'Try again later; an administrator finds the cause with `planledger doctor`.',
+  });
+}
+
+function connectionLost(facts: Facts): PlanledgerError {
+  return new PlanledgerError(
+    'connection_lost',
+    'The connection to the database was lost before the answer came; whether the change was written is not known.',
+    {
       ...facts,
-      nextAction: 'Try again later; an administrator finds the cause with `planledger doctor`.',
-    });
-  }
-  if (connectionGone.has(code)) {
-    return new PlanledgerError(
-      'connection_lost',
-      'The connection to the database was lost before the answer came; whether the change was written is not known.',
-      {
-        ...facts,
-        writeApplied: 'unknown',
-        nextAction:
-          'Read the plan before doing anything else. If the change is not there, repeat the same call with the same request_id; without one, never repeat an append unseen.',
-      },
-    );
-  }
+      writeApplied: 'unknown',
+      nextAction:
+        'Read the plan before doing anything else. If the change is not there, repeat the same call with the same request_id; without one, never repeat an append unseen.',
+    },
+  );
+}
+
+function internalError(facts: Facts): PlanledgerError {
   return new PlanledgerError('internal_error', 'The call failed inside Planledger. Nothing was written.', {
     ...facts,
     nextAction: 'Tell an administrator, who finds the cause in the log of the server.',
   });
 }
 
-function refusal(
-  error: postgres.PostgresError,
-  facts: { operation: string; taskId: string | null; cause: unknown },
-): PlanledgerError {
+function refusal(error: postgres.PostgresError, facts: Facts): PlanledgerError {
   const { code, operation, task_id, write_applied, ...details } = JSON.parse(error.detail ?? '{}') as Record<
     string,
     unknown

@@ -1,12 +1,15 @@
-import type { Sql } from '../postgres/connect.ts';
+import type { Sql, TransactionSql } from '../postgres/connect.ts';
 import { toPlanledgerError, validationError } from './errors.ts';
 import { type Ledger, signatures } from './generated.ts';
 
 /**
  * The typed face of the SQL functions: one method for each, one round trip a call, nothing decided here. Arguments
  * that are absent take the function's default. Every failure is a `PlanledgerError`.
+ *
+ * @param sql A pool, or a transaction begun on one (`sql.begin`), in which several calls then succeed or fail together.
  */
-export function createLedger(sql: Sql): Ledger {
+export function createLedger(sql: Sql | TransactionSql): Ledger {
+  const prepare = 'options' in sql && sql.options.prepare;
   const methods = Object.entries(signatures).map(([method, signature]) => [
     method,
     async (values: Record<string, unknown>) => {
@@ -18,15 +21,19 @@ export function createLedger(sql: Sql): Ledger {
         if (problem !== null) throw validationError(name, `${name} ${problem}`, operation, taskId);
       }
       const list = given.map((name, index) => `p_${name} => $${index + 1}`).join(', ');
+      const query = sql.unsafe(
+        `select * from planledger.${signature.function}(${list})`,
+        given.map((name) => values[name] as string),
+        { prepare },
+      );
       try {
-        const rows = await sql.unsafe(
-          `select * from planledger.${signature.function}(${list})`,
-          given.map((name) => values[name] as string),
-          { prepare: sql.options.prepare },
-        );
+        const rows = await query;
         return signature.many ? [...rows] : (rows[0] ?? null);
       } catch (error) {
-        throw toPlanledgerError(error, operation, taskId, signature.writes);
+        // The driver may reject a call with the error that ended its connection before, in another call; it has
+        // state once it was sent.
+        const sent = (query as unknown as { state: unknown }).state !== null;
+        throw toPlanledgerError(error, operation, taskId, { sent, writes: signature.writes });
       }
     },
   ]);

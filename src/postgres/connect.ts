@@ -3,6 +3,9 @@ import postgres from 'postgres';
 /** A pool of connections that act as the application role. */
 export type Sql = postgres.Sql;
 
+/** A transaction begun on a pool. */
+export type TransactionSql = postgres.TransactionSql;
+
 /** @see connect */
 export interface ConnectOptions {
   /** Most connections at once; 10 by default. Callers beyond it wait their turn. */
@@ -52,6 +55,7 @@ export function openPool(databaseUrl: string, options: ConnectOptions = {}): Sql
     max: options.max ?? 10,
     prepare: !pgbouncer,
     connect_timeout: 10,
+    backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1), // seconds; callers wait for it
     onnotice: () => {},
     connection: {
       application_name: options.applicationName ?? 'planledger',

@@ -27,7 +27,7 @@ export interface EmbeddedPostgres {
    * Stops the server (fast: open transactions roll back, everything committed is on disk) and waits for its end.
    * Calling it again, or after the server has ended, does nothing.
    *
-   * @throws EmbeddedPostgresError when the server is still there after two minutes; it may be called again then.
+   * @throws EmbeddedPostgresError when the server is still there after two and a half minutes; it may be called again then.
    */
   stop(): Promise<void>;
 }
@@ -151,11 +151,19 @@ async function startPostmaster({ paths, binaries, account }: Server, port: numbe
 async function stopPostmaster({ paths, binaries, account }: Server, pid: number): Promise<void> {
   // Another pid is a server that another process has started since; it is not ours to stop.
   if ((await findPostmaster(paths.cluster))?.pid !== pid) return;
-  const args = ['stop', '-m', 'fast', '-w', '-t', String(serverTimeoutSeconds), '-D', path.basename(paths.cluster)];
-  const result = await run(binaries.pgCtl, args, { cwd: paths.dataDir, account });
-  if (result.code === 0 || (await findPostmaster(paths.cluster))?.pid !== pid) return;
+  let output = '';
+  // A fast shutdown that meets a server restarting after a crash can hang; the next start recovers from an immediate one.
+  for (const [mode, seconds] of [
+    ['fast', 30],
+    ['immediate', serverTimeoutSeconds],
+  ]) {
+    const args = ['stop', '-m', String(mode), '-w', '-t', String(seconds), '-D', path.basename(paths.cluster)];
+    const result = await run(binaries.pgCtl, args, { cwd: paths.dataDir, account });
+    if (result.code === 0 || (await findPostmaster(paths.cluster))?.pid !== pid) return;
+    output += result.output.trim();
+  }
   throw new EmbeddedPostgresError(
-    `PostgreSQL (pid ${pid}) did not stop: ${result.output.trim()}\nLook at ${paths.log}; kill -QUIT ${pid} ends it at once, and the next start recovers what was committed.`,
+    `PostgreSQL (pid ${pid}) did not stop: ${output}\nLook at ${paths.log}; kill -QUIT ${pid} ends it at once, and the next start recovers what was committed.`,
   );
 }
 
