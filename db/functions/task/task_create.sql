@@ -34,7 +34,7 @@ begin
   return query
     insert into tasks as t (id, workspace_id, parent_task_id, title)
     values (v_id, v_workspace_id, p_parent_task_id, p_title)
-    on conflict on constraint tasks_pkey do nothing
+    on conflict do nothing
     returning t.id::text, t.workspace_id::text, t.parent_task_id::text, t.title::text, t.created_at;
   if not found then
     perform refuse_argument('task_id', 'task_id is already in use.', c_operation, v_id, false);
