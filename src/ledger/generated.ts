@@ -231,7 +231,7 @@ export interface Ledger {
   planEdit(values: { principal: string; task_id: string | null; expected_version: string | null; old_text: string | null; new_text: string | null; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined }): Promise<PlanWriteAck>;
   /** The current plan of p_task_id: exact title and text with the version and revision of the same committed state; no row where there is no plan. Takes no lock. Raises validation_error, task_unreachable, plan_head_unavailable. */
   planGet(values: { principal: string; task_id: string | null }): Promise<PlanGetRow | null>;
-  /** Records, once, that implementation of the plan started, in which session of the task and by whom; later calls return the stored marker unchanged. Writes no revision and no version. Raises validation_error, task_unreachable, plan_not_found, isolation_not_supported. */
+  /** Records, once, that implementation of the plan started, in which session of the task and by whom; later calls return the stored marker unchanged. Writes no revision and no version. Raises validation_error, task_unreachable, task_not_found, plan_not_found, isolation_not_supported. */
   planMarkImplementationStarted(values: { principal: string; task_id: string | null; session_id: string | null }): Promise<PlanMarkImplementationStartedRow>;
   /** Replaces the whole text of the plan of p_task_id with p_content. At most content_max_bytes(). p_title (1 to 200 characters; empty keeps the stored one). Under the agent policy an existing plan needs the current p_expected_version, and a text that keeps fewer than half of 2,000 characters or more needs p_allow_truncation; p_policy browser (users only) asks for neither, checks p_expected_version when given, and may store an empty text. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the plan lock. Raises validation_error, task_unreachable, plan_content_required, plan_content_too_large, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, plan_version_required, plan_version_conflict, plan_truncation_rejected, plan_history_unavailable, isolation_not_supported. */
   planReplace(values: { principal: string; task_id: string | null; content: string | null; title?: string | null | undefined; expected_version?: string | null | undefined; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined; policy?: string | null | undefined }): Promise<PlanWriteAck>;
@@ -286,18 +286,18 @@ export const signatures = {
   planRestore: { function: 'plan_restore', operation: 'restore', arguments: ["principal","task_id","revision_id","expected_version","expected_revision_version","request_id"], writes: true, many: false },
   planRevert: { function: 'plan_revert', operation: 'revert', arguments: ["principal","task_id","revision_id","request_id"], writes: true, many: false },
   principalCreate: { function: 'principal_create', operation: 'create_principal', arguments: ["workspace_id","kind","display_name","scopes","task_id","session_id"], writes: true, many: false },
-  requestsPrune: { function: 'requests_prune', operation: 'requests_prune', arguments: ["keep"], writes: true, many: false },
+  requestsPrune: { function: 'requests_prune', operation: 'prune_requests', arguments: ["keep"], writes: true, many: false },
   revisionGet: { function: 'revision_get', operation: 'get_revision', arguments: ["principal","task_id","revision_id"], writes: false, many: false },
   revisionList: { function: 'revision_list', operation: 'list_revisions', arguments: ["principal","task_id","before_revision_number","limit","policy"], writes: false, many: true },
-  settingsChange: { function: 'settings_change', operation: 'settings_change', arguments: ["coalesce_window","lock_wait"], writes: true, many: false },
+  settingsChange: { function: 'settings_change', operation: 'change_settings', arguments: ["coalesce_window","lock_wait"], writes: true, many: false },
   taskArchive: { function: 'task_archive', operation: 'archive_task', arguments: ["principal","task_id"], writes: true, many: false },
   taskCreate: { function: 'task_create', operation: 'create_task', arguments: ["principal","task_id","title","parent_task_id"], writes: true, many: false },
   taskDelete: { function: 'task_delete', operation: 'delete_task', arguments: ["principal","task_id"], writes: true, many: false },
-  taskGet: { function: 'task_get', operation: 'task_get', arguments: ["principal","task_id"], writes: false, many: false },
+  taskGet: { function: 'task_get', operation: 'get_task', arguments: ["principal","task_id"], writes: false, many: false },
   taskList: { function: 'task_list', operation: 'list_tasks', arguments: ["principal","after_task_id","limit"], writes: false, many: true },
-  tokenAuthenticate: { function: 'token_authenticate', operation: 'token_authenticate', arguments: ["token_sha256"], writes: false, many: false },
+  tokenAuthenticate: { function: 'token_authenticate', operation: 'authenticate', arguments: ["token_sha256"], writes: false, many: false },
   tokenCreate: { function: 'token_create', operation: 'create_token', arguments: ["principal","name","expires_in"], writes: true, many: false },
   tokenList: { function: 'token_list', operation: 'token_list', arguments: ["workspace_id"], writes: false, many: true },
-  tokenRevoke: { function: 'token_revoke', operation: 'token_revoke', arguments: ["token_id"], writes: true, many: false },
+  tokenRevoke: { function: 'token_revoke', operation: 'revoke_token', arguments: ["token_id"], writes: true, many: false },
   workspaceCreate: { function: 'workspace_create', operation: 'create_workspace', arguments: ["name","workspace_id"], writes: true, many: false },
 } as const satisfies Record<keyof Ledger, { function: string; operation: string; arguments: readonly string[]; writes: boolean; many: boolean }>;

@@ -6,12 +6,14 @@ returns table (coalesce_window interval, lock_wait interval)
 language plpgsql volatile security definer
 set search_path = planledger, pg_temp
 as $$
+declare
+  c_operation constant text := 'change_settings';
 begin
   if p_lock_wait not between interval '1 millisecond' and interval '10 minutes' then
-    perform refuse_argument('lock_wait', 'lock_wait must be from 1 millisecond to 10 minutes.', 'change_settings', null, false);
+    perform refuse_argument('lock_wait', 'lock_wait must be from 1 millisecond to 10 minutes.', c_operation, null, false);
   end if;
   if p_coalesce_window > interval '1 year' then
-    perform refuse_argument('coalesce_window', 'coalesce_window must be at most 1 year.', 'change_settings', null, false);
+    perform refuse_argument('coalesce_window', 'coalesce_window must be at most 1 year.', c_operation, null, false);
   end if;
   return query
     update settings as s

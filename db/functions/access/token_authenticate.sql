@@ -6,6 +6,8 @@ returns table (
 language plpgsql stable security definer
 set search_path = planledger, pg_temp
 as $$
+declare
+  c_operation constant text := 'authenticate';
 begin
   return query
     select a.id, p.id, p.kind, p.display_name::text, p.scopes,
@@ -15,7 +17,7 @@ begin
       and a.revoked_at is null
       and (a.expires_at is null or a.expires_at > clock_timestamp());
   if not found then
-    perform refuse('unauthenticated', 'authenticate', null, p_reached => false);
+    perform refuse('unauthenticated', c_operation, null, p_reached => false);
   end if;
 end
 $$;

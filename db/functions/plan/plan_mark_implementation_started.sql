@@ -25,6 +25,9 @@ begin
   -- The session's row before the plan's, as a deletion of the task goes through them.
   perform from task_sessions s where s.task_id = p_task_id and s.id = p_session_id for key share;
   if not found then
+    if not exists (select from tasks t where t.id = p_task_id) then
+      perform refuse('task_not_found', c_operation, p_task_id);
+    end if;
     perform refuse_argument('session_id', 'The session does not belong to this task.', c_operation, p_task_id, true);
   end if;
 
@@ -47,4 +50,4 @@ end
 $$;
 
 comment on function planledger.plan_mark_implementation_started(uuid, text, text) is
-  'Records, once, that implementation of the plan started, in which session of the task and by whom; later calls return the stored marker unchanged. Writes no revision and no version. Raises validation_error, task_unreachable, plan_not_found, isolation_not_supported.';
+  'Records, once, that implementation of the plan started, in which session of the task and by whom; later calls return the stored marker unchanged. Writes no revision and no version. Raises validation_error, task_unreachable, task_not_found, plan_not_found, isolation_not_supported.';

@@ -5,9 +5,11 @@ returns table (
 language plpgsql stable security definer
 set search_path = planledger, pg_temp
 as $$
+declare
+  c_operation constant text := 'get_task';
 begin
-  perform require_labels('get_task', p_task_id);
-  perform reach('get_task', p_principal, p_task_id, 'task:read');
+  perform require_labels(c_operation, p_task_id);
+  perform reach(c_operation, p_principal, p_task_id, 'task:read');
   return query
     select t.id::text, t.workspace_id::text, t.parent_task_id::text, t.title::text, t.created_at, t.archived_at
     from tasks t where t.id = p_task_id;

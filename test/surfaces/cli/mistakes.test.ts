@@ -52,18 +52,14 @@ test.for(['plan show t', 'task list', 'mcp'])('planledger %s without a token say
   expectMistake(result, 2, 'PLANLEDGER_TOKEN', 'planledger token create');
 });
 
-test.for([
-  'plan show t --token x',
-  'token list',
-  'migrate',
-  'serve --port 0',
-  'mcp --token x',
-  'start --port 0 --data-dir external',
-])('planledger %s with a database that does not answer says so, and not the password', async (command) => {
-  const result = await cli(command.split(' '), { env: { DATABASE_URL: nowhere }, cwd: folder.path });
-  expectMistake(result, 1, 'database_unavailable', 'ECONNREFUSED', 'DATABASE_URL');
-  expect(result.stderr).not.toContain('secret');
-});
+test.for(['plan show t --token x', 'token list', 'migrate', 'serve --port 0', 'start --port 0 --data-dir external'])(
+  'planledger %s with a database that does not answer says so, and not the password',
+  async (command) => {
+    const result = await cli(command.split(' '), { env: { DATABASE_URL: nowhere }, cwd: folder.path });
+    expectMistake(result, 1, 'database_unavailable', 'ECONNREFUSED', 'DATABASE_URL');
+    expect(result.stderr).not.toContain('secret');
+  },
+);
 
 test('text that is not UTF-8 is refused rather than altered', async () => {
   const file = path.join(folder.path, 'latin1.md');

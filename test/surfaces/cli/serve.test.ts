@@ -28,6 +28,13 @@ beforeAll(async () => {
   token = (await createLedger(db.admin).tokenCreate({ principal: cast.user, name: 'cli' })).token;
 });
 
+const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+};
+
 async function served(running: Running): Promise<string> {
   for (;;) {
     const found = /http:\/\/[\d.]+:\d+/.exec(running.output.stdout);
@@ -67,14 +74,8 @@ test('two servers share one database', async () => {
 });
 
 test('mcp speaks JSON-RPC and nothing else on stdout, and ends with its stdin', async () => {
-  const hello = {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'initialize',
-    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
-  };
   const messages = [
-    hello,
+    initialize,
     { jsonrpc: '2.0', method: 'notifications/initialized' },
     { jsonrpc: '2.0', id: 2, method: 'tools/list' },
   ];
@@ -88,6 +89,27 @@ test('mcp speaks JSON-RPC and nothing else on stdout, and ends with its stdin', 
     { jsonrpc: '2.0', id: 2 },
   ]);
   expect(answers[1].result.tools.length).toBeGreaterThanOrEqual(8);
+});
+
+test('mcp serves while the database is away, says so on stderr, and answers calls with the code for it', async () => {
+  const call = { name: 'get_task_plan_kandev', arguments: { task_id: 't' } };
+  const messages = [
+    initialize,
+    { jsonrpc: '2.0', method: 'notifications/initialized' },
+    { jsonrpc: '2.0', id: 2, method: 'tools/call', params: call },
+  ];
+  const input = messages.map((message) => `${JSON.stringify(message)}\n`).join('');
+  const env = { DATABASE_URL: 'postgres://u:secret@127.0.0.1:1/none', PLANLEDGER_TOKEN: 'x' };
+  const result = await cli(['mcp'], { env, input });
+  expect(result.code).toBe(0);
+  expect(result.stderr).toContain('database_unavailable: The database cannot be reached');
+  expect(result.stderr + result.stdout).not.toContain('secret');
+  const answers = result.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(answers.map(({ id }) => id)).toEqual([1, 2]);
+  expect(JSON.stringify(answers[1])).toContain('database_unavailable');
 });
 
 test('mcp ends on a signal although its stdin stays open, and refuses a wrong token with words', async () => {
