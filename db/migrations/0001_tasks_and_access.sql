@@ -35,6 +35,7 @@ create table planledger.tasks (
   created_at timestamptz not null default clock_timestamp(),
   archived_at timestamptz,
   unique (workspace_id, id),
+  unique (id, root_task_id),
   foreign key (workspace_id, parent_task_id) references planledger.tasks (workspace_id, id),
   foreign key (workspace_id, root_task_id) references planledger.tasks (workspace_id, id)
 );
@@ -84,15 +85,18 @@ create table planledger.principals (
   scopes text[] not null,
   session_task_id planledger.label,
   session_id planledger.label,
+  root_task_id planledger.label,
   created_at timestamptz not null default clock_timestamp(),
   constraint scopes_known check (scopes <@ array['plan:read', 'plan:write', 'task:read', 'task:write']),
   constraint who_writes_may_read check (
     (scopes @> array['plan:read'] or not scopes @> array['plan:write'])
     and (scopes @> array['task:read'] or not scopes @> array['task:write'])),
-  constraint agents_have_a_session check ((kind = 'agent') = (session_id is not null)),
+  constraint agents_have_a_session check (
+    (kind = 'agent') = (session_id is not null) and (kind = 'agent') = (root_task_id is not null)),
   foreign key (session_task_id, session_id)
     references planledger.task_sessions (task_id, id) match full on delete cascade,
-  foreign key (workspace_id, session_task_id) references planledger.tasks (workspace_id, id) on delete cascade
+  foreign key (workspace_id, session_task_id) references planledger.tasks (workspace_id, id) on delete cascade,
+  foreign key (session_task_id, root_task_id) references planledger.tasks (id, root_task_id) on delete cascade
 );
 create index principals_by_session on planledger.principals (session_task_id, session_id);
 create index principals_by_workspace on planledger.principals (workspace_id, id);
@@ -102,8 +106,9 @@ comment on column planledger.principals.workspace_id is 'A user or service reach
 comment on column planledger.principals.kind is 'user, agent (bound to a session) or service (writes as an agent).';
 comment on column planledger.principals.display_name is 'The author name in history; null falls back to Agent or User.';
 comment on column planledger.principals.scopes is 'What the principal may do: plan:read, plan:write, task:read, task:write. Writing includes reading.';
-comment on column planledger.principals.session_task_id is 'The task of an agent''s session; its tree is the agent''s reach.';
+comment on column planledger.principals.session_task_id is 'The task of an agent''s session.';
 comment on column planledger.principals.session_id is 'An agent''s session.';
+comment on column planledger.principals.root_task_id is 'The top of that task''s tree, which is the agent''s reach. Tasks never move.';
 comment on column planledger.principals.created_at is 'When the principal was created.';
 
 create table planledger.access_tokens (

@@ -8,8 +8,7 @@ select
   coalesce(p.display_name, case p.kind when 'user' then 'User' else 'Agent' end)::text as author_name
 from planledger.principals p
   join planledger.tasks t on t.workspace_id = p.workspace_id
-  left join planledger.tasks home on home.id = p.session_task_id
-where p.kind <> 'agent' or t.root_task_id = home.root_task_id;
+where p.kind <> 'agent' or t.root_task_id = p.root_task_id;
 
 comment on view planledger.admissions is
   'Which principal reaches which task: a user or service all of its workspace, an agent the tree of its session''s task. For the functions; nobody else may read it.';

@@ -14,6 +14,7 @@ declare
   c_operation constant text := 'create_principal';
   c_scopes constant text[] := array['plan:read', 'plan:write', 'task:read', 'task:write'];
   v_session_id text := p_session_id;
+  v_root_task_id text;
 begin
   if not exists (select from workspaces w where w.id = p_workspace_id) then
     perform refuse_argument('workspace_id', 'There is no such workspace.', c_operation, p_task_id, false);
@@ -39,7 +40,8 @@ begin
   end if;
 
   if p_kind = 'agent' then
-    if not exists (select from tasks t where t.id = p_task_id and t.workspace_id = p_workspace_id) then
+    select t.root_task_id into v_root_task_id from tasks t where t.id = p_task_id and t.workspace_id = p_workspace_id;
+    if not found then
       perform refuse_argument('task_id', 'The workspace has no such task.', c_operation, p_task_id, false);
     end if;
     if p_session_id is null then
@@ -52,8 +54,8 @@ begin
   end if;
 
   return query
-    insert into principals as p (workspace_id, kind, display_name, scopes, session_task_id, session_id)
-    values (p_workspace_id, p_kind, p_display_name, p_scopes, p_task_id, v_session_id)
+    insert into principals as p (workspace_id, kind, display_name, scopes, session_task_id, session_id, root_task_id)
+    values (p_workspace_id, p_kind, p_display_name, p_scopes, p_task_id, v_session_id, v_root_task_id)
     returning p.id, p.kind, p.display_name::text, p.scopes, p.session_task_id::text, p.session_id::text;
 end
 $$;

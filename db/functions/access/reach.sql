@@ -8,6 +8,10 @@ create or replace function planledger.reach(
 returns planledger.caller
 language plpgsql stable
 set search_path = planledger, pg_temp
+set enable_seqscan = off  -- rows are looked up by key; a plan made while tables were small must not stay
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_caller caller;

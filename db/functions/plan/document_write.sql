@@ -19,7 +19,8 @@ as $$
 declare
   v_body text := text_without_trailing_space(p_content);
   v_now timestamptz := greatest(clock_timestamp(), p_head.updated_at);
-  v_merge boolean := not p_own_revision and coalesce(revision_merges(p_head, p_caller.principal_id, v_now), false);
+  v_merge boolean := not p_own_revision and coalesce(revision_merges(p_head.mergeable, p_head.author_id,
+    p_head.created_at, p_head.updated_at, p_caller.principal_id, v_now, p_head.coalesce_window), false);
   v_removed integer := 0;
   v_number integer;
   v_segment integer;

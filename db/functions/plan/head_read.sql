@@ -2,6 +2,10 @@ create or replace function planledger.head_read(p_operation text, p_task_id text
 returns planledger.plan_head
 language plpgsql volatile
 set search_path = planledger, pg_temp
+set enable_seqscan = off  -- rows are looked up by key; a plan made while tables were small must not stay
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_head plan_head;

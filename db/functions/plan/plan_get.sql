@@ -18,6 +18,10 @@ returns table (
 )
 language plpgsql stable security definer
 set search_path = planledger, pg_temp
+set enable_seqscan = off  -- rows are looked up by key; a plan made while tables were small must not stay
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   c_operation constant text := 'get';

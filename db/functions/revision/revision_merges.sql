@@ -1,17 +1,23 @@
+-- Stable, not immutable: adding an interval to a time is, and the planner inlines no function
+-- that promises more than its body.
 create or replace function planledger.revision_merges(
-  p_head planledger.plan_head,
+  p_mergeable boolean,
+  p_author_id uuid,
+  p_created_at timestamptz,
+  p_updated_at timestamptz,
   p_principal uuid,
-  p_now timestamptz
+  p_now timestamptz,
+  p_window interval
 )
 returns boolean
 language sql stable parallel safe
 as $$
-  select p_head.mergeable
-    and p_head.author_id = p_principal
-    and p_head.coalesce_window > interval '0'
-    and p_now < p_head.updated_at + p_head.coalesce_window
-    and p_now < p_head.created_at + 12 * p_head.coalesce_window
+  select p_mergeable
+    and p_author_id = p_principal
+    and p_window > interval '0'
+    and p_now < p_updated_at + p_window
+    and p_now < p_created_at + 12 * p_window
 $$;
 
-comment on function planledger.revision_merges(planledger.plan_head, uuid, timestamptz) is
-  'Whether a write of p_principal at p_now may join the latest revision: it takes further writes, has the same author (principal, not name), was updated within the window and created within twelve. Null where there is no plan. The removal budget is the writer''s to check.';
+comment on function planledger.revision_merges(boolean, uuid, timestamptz, timestamptz, uuid, timestamptz, interval) is
+  'Whether a write of p_principal at p_now may join the latest revision, which the other arguments describe: it takes further writes, has the same author (principal, not name), was updated within p_window and created within twelve. Null where there is no plan. The removal budget is the writer''s to check.';

@@ -10,6 +10,10 @@ create or replace function planledger.revision_text(
 returns text
 language plpgsql stable
 set search_path = planledger, pg_temp
+set enable_seqscan = off  -- rows are looked up by key; a plan made while tables were small must not stay
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_text text;

@@ -130,7 +130,7 @@ test('a cancelled statement and a row lock that lasts stay what they are', async
   const session = await openSession(db, 'impatient');
   const holder = await db.admin.reserve();
   await holder`begin`;
-  await holder`select from planledger.plans where task_id = ${cast.task} for update`;
+  await holder`select from planledger.plans join planledger.plan_revisions using (task_id) where task_id = ${cast.task} for update`;
   const before = await stored(db, cast.task);
   await session.sql`set statement_timeout = '100ms'`;
   const cancelled = await failure(session.ledger.planAppend({ ...by, fragment: 'b' }));
