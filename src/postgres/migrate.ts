@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { programVersion } from '../version.ts';
+import { applyFunctions, dbDir, functionFiles, functionsDigest, type SqlFile } from './functions.ts';
 
 /** Why a database cannot be migrated or used as it is; the message says what to do. */
 export class MigrationError extends Error {
@@ -26,15 +25,9 @@ export interface InstallationState {
   problems: string[];
 }
 
-const dbDir = fileURLToPath(new URL('../../db/', import.meta.url));
 const oldestServer = 150000;
 // Any constant of ours: every process that migrates this database takes the same lock.
 const migrationLock = '7310575183460225382';
-
-interface SqlFile {
-  name: string;
-  text: string;
-}
 
 /**
  * Brings a database to this program's schema: roles, migrations, functions, grants. Any number of processes may call
@@ -70,7 +63,7 @@ export async function migrate(databaseUrl: string, log: (line: string) => void =
       log: () => {},
     });
     for (const { name } of applied) log(`applied migration ${name}`);
-    const functionsApplied = applied.length > 0 || installed?.digest !== digest(functions);
+    const functionsApplied = applied.length > 0 || installed?.digest !== functionsDigest(functions);
     if (functionsApplied) {
       await applyFunctions(client, functions);
       log(`applied ${functions.length} files of db/functions`);
@@ -105,7 +98,9 @@ async function differences(installed: Installed, functions: SqlFile[]): Promise<
   const missing = (await migrationNames()).filter((name) => !installed.migrations.includes(name));
   return [
     ...missing.map((name) => `migration ${name} is not applied`),
-    ...(installed.digest === digest(functions) ? [] : ["the database's functions are not those of this program"]),
+    ...(installed.digest === functionsDigest(functions)
+      ? []
+      : ["the database's functions are not those of this program"]),
   ];
 }
 
@@ -200,78 +195,4 @@ async function createRoles(client: pg.Client): Promise<void> {
 async function migrationNames(): Promise<string[]> {
   const files = await readdir(path.join(dbDir, 'migrations'));
   return files.map((file) => path.parse(file).name).sort();
-}
-
-/** Every file of db/functions, functions before the views that use them, and the grants last. */
-async function functionFiles(): Promise<SqlFile[]> {
-  const root = path.join(dbDir, 'functions');
-  const names = (await readdir(root, { recursive: true })).filter((name) => name.endsWith('.sql')).sort();
-  const files = await Promise.all(
-    names.map(async (name) => ({ name, text: await readFile(path.join(root, name), 'utf8') })),
-  );
-  const isView = ({ text }: SqlFile) => /^create or replace view/m.test(text);
-  const grants = { name: 'grants.sql', text: await readFile(path.join(dbDir, 'grants.sql'), 'utf8') };
-  return [...files.filter((file) => !isView(file)), ...files.filter(isView), grants];
-}
-
-function digest(files: SqlFile[]): string {
-  const hash = createHash('sha256');
-  for (const { name, text } of files) hash.update(`${name}\0${text}\0`);
-  return hash.digest('hex');
-}
-
-/**
- * Replaces the functions and views by the files' in one transaction. A function is replaced, or dropped and made anew
- * where its result changed; one that no file made, an overload of another signature too, goes.
- */
-async function applyFunctions(client: pg.Client, files: SqlFile[]): Promise<void> {
-  await client.query('begin');
-  try {
-    await client.query('set local check_function_bodies = off'); // files may name what comes after them
-    await client.query(`do $$ declare v text; begin
-      for v in select viewname from pg_views where schemaname = 'planledger' loop
-        execute format('drop view planledger.%I cascade', v);
-      end loop; end $$`);
-    const before = await functionVersions(client);
-    for (const file of files) await applyFile(client, file);
-    // A function that a file made has a new row version now.
-    for (const [signature, version] of await functionVersions(client)) {
-      if (before.get(signature) === version) await client.query(`drop function ${signature}`);
-    }
-    await client.query(
-      `insert into planledger.installed (program_version, functions_sha256) values ($1, $2)
-       on conflict (singleton) do update set program_version = excluded.program_version, functions_sha256 = excluded.functions_sha256`,
-      [programVersion, digest(files)],
-    );
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback');
-    throw error;
-  }
-}
-
-async function functionVersions(client: pg.Client): Promise<Map<string, string>> {
-  const { rows } = await client.query(
-    "select oid::regprocedure::text as signature, xmin::text as version from pg_proc where pronamespace = 'planledger'::regnamespace",
-  );
-  return new Map(rows.map(({ signature, version }) => [signature, version]));
-}
-
-async function applyFile(client: pg.Client, { name, text }: SqlFile): Promise<void> {
-  await client.query('savepoint file');
-  try {
-    await client.query(text);
-  } catch (error) {
-    // A function whose result or argument names changed cannot be replaced, only dropped.
-    if (!(error instanceof pg.DatabaseError) || error.code !== '42P13') {
-      throw new Error(`db/functions/${name}: ${error instanceof Error ? error.message : error}`, { cause: error });
-    }
-    await client.query('rollback to savepoint file');
-    await client.query(`do $$ declare v_function regprocedure; begin
-      for v_function in select oid from pg_proc
-        where pronamespace = 'planledger'::regnamespace and proname = '${path.parse(name).name}'
-      loop execute format('drop function %s', v_function); end loop; end $$`);
-    await client.query(text);
-  }
-  await client.query('release savepoint file');
 }

@@ -1,10 +1,8 @@
-import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Sql } from '../../postgres/connect.ts';
+import { functionFiles } from '../../postgres/functions.ts';
 import { type Check, fail, ok } from './doctor-report.ts';
 
-const functionsDir = fileURLToPath(new URL('../../../db/functions/', import.meta.url));
 const again =
   'Put them back with: delete from planledger.installed; and then `planledger migrate`, as a member of planledger_owner.';
 const away = 'Nothing of Planledger needs them. As a DBA look at what they do, then drop them.';
@@ -21,7 +19,8 @@ interface FunctionRow {
  * applied, not what somebody has changed since.
  */
 export async function checkFunctions(sql: Sql): Promise<Check[]> {
-  const files = await functionFiles();
+  const files = await filesByName();
+  files.delete('grants');
   const rows = await sql<FunctionRow[]>`
     select p.proname as name, p.prosrc as body, p.prosecdef as definer,
       coalesce('search_path=planledger, pg_temp' = any (p.proconfig), false) as pinned
@@ -57,9 +56,9 @@ function differences(row: FunctionRow, file: string | undefined): string[] {
 
 /** Whether nobody but whom db/grants.sql names may execute a function, and none runs with another owner's rights. */
 export async function checkExecution(sql: Sql): Promise<Check> {
-  const grants = await readFile(path.join(functionsDir, '../grants.sql'), 'utf8');
-  const granted = [...grants.matchAll(/planledger\.(\w+)\(/g)].map((match) => match[1] ?? '');
-  const names = [...(await functionFiles()).keys()];
+  const files = await filesByName();
+  const granted = [...(files.get('grants') ?? '').matchAll(/planledger\.(\w+)\(/g)].map((match) => match[1] ?? '');
+  const names = [...files.keys()];
   const rows = await sql<{ complaint: string; cure: string }[]>`
     select format('%s belongs to %s', p.proname, p.proowner::regrole) as complaint,
       format('alter function %s owner to planledger_owner;', p.oid::regprocedure) as cure
@@ -80,13 +79,6 @@ export async function checkExecution(sql: Sql): Promise<Check> {
   );
 }
 
-async function functionFiles(): Promise<Map<string, string>> {
-  const names = (await readdir(functionsDir, { recursive: true })).filter((name) => name.endsWith('.sql'));
-  return new Map(
-    await Promise.all(
-      names.map(
-        async (name) => [path.parse(name).name, await readFile(path.join(functionsDir, name), 'utf8')] as const,
-      ),
-    ),
-  );
+async function filesByName(): Promise<Map<string, string>> {
+  return new Map((await functionFiles()).map(({ name, text }) => [path.parse(name).name, text]));
 }
