@@ -7,9 +7,10 @@ import { type Ledger, signatures } from './generated.ts';
  * that are absent take the function's default. Every failure is a `PlanledgerError`.
  *
  * @param sql A pool, or a transaction begun on one (`sql.begin`), in which several calls then succeed or fail together.
+ * @param readers Where functions that only read are called; a pool of its own keeps them from waiting behind writes that
+ *   wait for a lock.
  */
-export function createLedger(sql: Sql | TransactionSql): Ledger {
-  const prepare = 'options' in sql && sql.options.prepare;
+export function createLedger(sql: Sql | TransactionSql, readers: Sql | TransactionSql = sql): Ledger {
   const methods = Object.entries(signatures).map(([method, signature]) => [
     method,
     async (values: Record<string, unknown>) => {
@@ -21,10 +22,11 @@ export function createLedger(sql: Sql | TransactionSql): Ledger {
         if (problem !== null) throw validationError(name, `${name} ${problem}`, operation, taskId);
       }
       const list = given.map((name, index) => `p_${name} => $${index + 1}`).join(', ');
-      const query = sql.unsafe(
+      const pool = signature.writes ? sql : readers;
+      const query = pool.unsafe(
         `select * from planledger.${signature.function}(${list})`,
         given.map((name) => values[name] as string),
-        { prepare },
+        { prepare: 'options' in pool && pool.options.prepare },
       );
       try {
         const rows = await query;

@@ -28,7 +28,9 @@ begin
 
   if v_kept_bytes = 0 then
     return document_write('appended', c_operation, p_task_id, p_caller, v_head, p_title, p_fragment);
-  elsif v_head.last_segment - v_head.first_segment + 1 >= p_segments_max then
+  elsif v_head.last_segment - v_head.first_segment + 1 >= p_segments_max
+     -- A segment that a revision deleted by hand left behind is in the way of the next.
+     or exists (select from plan_segments g where g.task_id = p_task_id and g.seq > v_head.last_segment) then
     return document_write('appended', c_operation, p_task_id, p_caller, v_head, p_title,
       text_without_trailing_space(revision_text('plan_head_unavailable', c_operation, p_task_id,
         v_head.first_segment, v_head.last_segment, v_head.tail, v_head.content_bytes)) || E'\n\n' || p_fragment);

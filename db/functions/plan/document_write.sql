@@ -33,17 +33,22 @@ begin
     v_merge := v_removed <= 512;
   end if;
 
-  -- What comes after the revision below the one being written.
-  select r.revision_number + 1, r.last_segment + 1 into v_number, v_segment
-  from plan_revisions r
-  where r.task_id = p_task_id and (not v_merge or r.revision_number < p_head.revision_number)
-  order by r.revision_number desc limit 1;
+  if v_merge then
+    v_number := p_head.revision_number;
+    select r.last_segment + 1 into v_segment from plan_revisions r
+    where r.task_id = p_task_id and r.revision_number < v_number
+    order by r.revision_number desc limit 1;
+    delete from plan_segments g where g.task_id = p_task_id and g.seq >= coalesce(v_segment, 1);
+  else
+    select r.revision_number + 1 into v_number from plan_revisions r
+    where r.task_id = p_task_id
+    order by r.revision_number desc limit 1;
+    select g.seq + 1 into v_segment from plan_segments g
+    where g.task_id = p_task_id
+    order by g.seq desc limit 1;
+  end if;
   v_number := coalesce(v_number, 1);
   v_segment := coalesce(v_segment, 1);
-
-  if v_merge then
-    delete from plan_segments g where g.task_id = p_task_id and g.seq >= v_segment;
-  end if;
   insert into plan_segments (task_id, seq, body) values (p_task_id, v_segment, v_body);
   return revision_save(p_outcome, p_task_id, p_caller, p_head, v_merge, v_now,
     p_title => p_title,

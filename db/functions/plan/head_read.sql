@@ -17,7 +17,7 @@ begin
     into v_head
     from plans p
       left join plan_revisions r on r.task_id = p.task_id and r.revision_number = p.revision_number
-      left join settings s on true
+      left join settings s on s.singleton
     where p.task_id = p_task_id
     for no key update of p;
   exception

@@ -25,8 +25,8 @@ declare
   v_caller caller;
   v_ack plan_write_ack;
   v_arguments jsonb;
-  v_fragment text := text_without_leading_blank_lines(p_fragment);
-  v_body text := text_without_trailing_space(v_fragment);
+  v_fragment text;
+  v_body text;
 begin
   if current_setting('transaction_isolation') <> 'read committed'
      or not labels_are_valid(p_task_id, p_title, p_request_id) then
@@ -39,6 +39,8 @@ begin
   if not found then
     perform reach(c_operation, p_principal, p_task_id, 'plan:write');
   end if;
+  v_fragment := text_without_leading_blank_lines(p_fragment);
+  v_body := text_without_trailing_space(v_fragment);
   if coalesce(v_body, '') = '' or p_allow_truncation then
     if coalesce(p_fragment, '') = '' then
       perform refuse('plan_content_required', c_operation, p_task_id);
@@ -72,14 +74,14 @@ begin
         content_chars = r.content_chars - char_length(r.tail) + 2 + char_length(v_fragment),
         updated_at = greatest(clock_timestamp(), r.updated_at)
       from plans p
+        cross join (select c.coalesce_window, clock_timestamp() as now from settings c where c.singleton) s
       where p.task_id = p_task_id and r.task_id = p.task_id and r.revision_number = p.revision_number
         and coalesce(p_expected_version, '') in ('', r.write_version::text)
         and r.content_bytes > octet_length(r.tail)
         and r.tail in ('', E'\n', E'\n\n')  -- kept whole by the separator, so nothing is removed
         and r.last_segment - r.first_segment + 1 < c_segments_max
         and r.content_bytes - octet_length(r.tail) + 2 + octet_length(v_fragment) <= content_max_bytes()
-        and revision_merges(r.mergeable, r.author_id, r.created_at, r.updated_at, p_principal,
-          greatest(clock_timestamp(), r.updated_at), (select s.coalesce_window from settings s))
+        and revision_merges(r.mergeable, r.author_id, r.created_at, r.updated_at, p_principal, s.now, s.coalesce_window)
       returning p.id as plan_id, r.title, r.content_bytes, r.content_chars, r.revision_number, r.id, r.write_version,
         r.last_segment
     ), segment as (

@@ -37,6 +37,10 @@ begin
     returning p_task_id, v_plan_id, p_outcome, v_title, p_content_bytes, p_content_chars,
       p_revision_number, r.id, r.write_version, true, false
     into v_ack;
+    if not found then
+      raise exception 'planledger: revision % of task % is gone', p_revision_number, p_task_id
+        using errcode = 'data_corrupted';
+    end if;
   else
     insert into plan_revisions as r (task_id, revision_number, title, first_segment, last_segment, tail,
       content_bytes, content_chars, author_id, author_kind, author_name, restored_from, mergeable, created_at, updated_at)

@@ -39,8 +39,8 @@ export interface Target {
 }
 
 /**
- * Finds the database: what the command line names, then the environment, then a `planledger start` in this folder. The
- * token comes from the same place, so that one place's token never meets another's database by accident.
+ * Finds the database: what the command line names, then the environment, then a `planledger start` in this folder; and
+ * the token likewise. `--data-dir` names both, so that the banner's lines work whatever the environment says.
  */
 export async function findTarget(options: CallerOptions): Promise<Target> {
   const environment = { databaseUrl: process.env.DATABASE_URL ?? '', token: process.env.PLANLEDGER_TOKEN };
@@ -53,7 +53,9 @@ export async function findTarget(options: CallerOptions): Promise<Target> {
   const dataDir = path.resolve(options.dataDir ?? defaultDataDir);
   const running = await findRunning(dataDir);
   if (running !== undefined) {
-    return { databaseUrl: running.database_url, token: options.token ?? running.token ?? environment.token };
+    // A token in the environment says who calls; a folder named on the command line says it louder.
+    const own = options.dataDir === undefined ? (environment.token ?? running.token) : running.token;
+    return { databaseUrl: running.database_url, token: options.token ?? own ?? environment.token };
   }
   if (options.dataDir !== undefined) {
     throw new UsageError(

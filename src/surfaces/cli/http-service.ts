@@ -23,9 +23,12 @@ export async function startHttpService(
   const { buildHttpServer } = await import('../http/server.ts');
   const sql = await connect(options.databaseUrl, { applicationName: 'planledger server' });
   life.defer(() => sql.end({ timeout: 5 }));
-  const ledger = createLedger(sql);
+  // Writes that wait for one task's lock may fill the pool; knowing callers, reading and readiness do not wait for them.
+  const readers = await connect(options.databaseUrl, { max: 4, applicationName: 'planledger server, reading' });
+  life.defer(() => readers.end({ timeout: 5 }));
+  const ledger = createLedger(sql, readers);
   const server = await buildHttpServer({
-    sql,
+    sql: readers,
     ledger,
     logger: options.logger,
     ...(options.allowedHosts && { allowedHosts: options.allowedHosts }),
