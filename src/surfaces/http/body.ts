@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { PlanledgerError } from '../../ledger/errors.ts';
 import { maxMessageBytes } from '../mcp/message.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal, requestRefusal } from './refusal.ts';
 
 // A client that is still sending does not read an answer, and closing on it loses the answer: what is too long is read
 // to its end and thrown away, up to this many bytes.
@@ -11,11 +11,16 @@ const maxDiscardedBytes = 8 * maxMessageBytes;
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes <= maxMessageBytes) chunks.push(chunk);
-    else chunks.length = 0;
-    if (bytes > maxDiscardedBytes) break;
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes <= maxMessageBytes) chunks.push(chunk);
+      else chunks.length = 0;
+      if (bytes > maxDiscardedBytes) break;
+    }
+  } catch {
+    // The client hung up in the middle; nobody reads the answer.
+    throw requestRefusal(400, 'body', 'The request ended before its body did.');
   }
   if (bytes > maxMessageBytes) throw new Refusal(413, tooLarge());
   return Buffer.concat(chunks);

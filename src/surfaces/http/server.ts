@@ -29,7 +29,7 @@ export interface HttpServerOptions {
  */
 export async function buildHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
   const { sql, ledger, logger, allowedHosts, allowedOrigins } = options;
-  const app = fastify({ logger: false, forceCloseConnections: true });
+  const app = fastify({ logger: false, forceCloseConnections: true, requestTimeout: 120_000 });
   app.setErrorHandler((error, _request, reply) => sendRefusal(error, reply, logger));
   app.setNotFoundHandler((_request, reply) =>
     sendRefusal(requestRefusal(404, 'path', 'There is nothing here; MCP is served at /mcp.'), reply, logger),

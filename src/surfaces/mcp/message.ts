@@ -11,8 +11,14 @@ export function parseJson(bytes: Uint8Array): { value: unknown } | { problem: st
   } catch {
     return { problem: 'The message is not valid UTF-8.' };
   }
+  let hidden = false;
   try {
-    return { value: JSON.parse(text) };
+    const value: unknown = JSON.parse(text, (key, part: unknown) => {
+      hidden ||= key === '__proto__';
+      return part;
+    });
+    // Such a key vanishes where objects are copied, so an argument of that name could not be refused later.
+    return hidden ? { problem: 'The message has a member named __proto__, which no argument is called.' } : { value };
   } catch {
     return { problem: 'The message is not valid JSON.' };
   }
