@@ -29,7 +29,10 @@ export function databaseOptions(command: Command): Command {
 
 /** Adds the options of a command that acts for the bearer of a token. */
 export function callerOptions(command: Command): Command {
-  return databaseOptions(command).option('--token <token>', 'access token (default: PLANLEDGER_TOKEN)');
+  return databaseOptions(command).option(
+    '--token <token>',
+    'access token (default: PLANLEDGER_TOKEN, else that of the start found)',
+  );
 }
 
 /** A database, and the token of the `planledger start` that runs on it where it was found that way. */
