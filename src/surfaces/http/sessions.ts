@@ -12,6 +12,8 @@ interface Session {
   usedAt: number;
   /** Calls under way: how each is answered should the session end first. */
   waiting: Set<(response: Response) => void>;
+  /** JSON-RPC ids of calls under way: the SDK tells answers apart by them. */
+  ids: Set<unknown>;
 }
 
 /** How many sessions there may be and for how long. */
@@ -56,22 +58,30 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
         idle,
         usedAt: performance.now(),
         waiting: new Set(),
+        ids: new Set(),
       };
       sessions.set(id, session);
       const response = await handle(session, request, body, auth);
       if (transport.sessionId === undefined) await end(id); // the SDK refused to begin it
       return response;
     },
-    use(request, body, auth) {
+    async use(request, body, auth) {
       const id = request.headers.get('mcp-session-id') ?? '';
       const session = sessions.get(id);
       if (session === undefined || session.tokenId !== auth.clientId) throw unknownSession();
       session.usedAt = performance.now();
       session.idle.refresh();
-      if (request.method === 'DELETE') {
-        return handle(session, request, body, auth).finally(() => end(id));
+      const ids = requestIds(body);
+      if (new Set(ids).size < ids.length || ids.some((one) => session.ids.has(one))) {
+        throw requestRefusal(400, 'id', 'The JSON-RPC id belongs to a call that is not answered yet. Use another one.');
       }
-      return handle(session, request, body, auth);
+      for (const one of ids) session.ids.add(one);
+      try {
+        return await handle(session, request, body, auth);
+      } finally {
+        for (const one of ids) session.ids.delete(one);
+        if (request.method === 'DELETE') await end(id);
+      }
     },
     async close() {
       await Promise.all([...sessions.keys()].map(end));
@@ -119,6 +129,14 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
     for (const answer of session.waiting) answer(Response.json(error.toJSON(), { status: 404 }));
     await session.transport.close();
   }
+}
+
+/** The ids of the calls in a message; notifications and answers have none. */
+function requestIds(body: unknown): unknown[] {
+  const messages: unknown[] = Array.isArray(body) ? body : [body];
+  return messages.flatMap((message) =>
+    typeof message === 'object' && message !== null && 'id' in message && 'method' in message ? [message.id] : [],
+  );
 }
 
 function unknownSession() {

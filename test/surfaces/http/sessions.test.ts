@@ -184,6 +184,40 @@ test('clients with the same JSON-RPC ids at the same time get their own answers'
   await Promise.all(rounds.flat());
 });
 
+test('an id that is not answered yet is refused in its session, at once and in a batch, and nothing is written', async () => {
+  const { url, token, cast } = await start();
+  const id = await openSession(url, token);
+  await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
+  const append = (n: number, content: string) => toolCall(n, toolNames.update ?? '', { content, mode: 'append' });
+  let answer: Promise<{ status: number; text: string }> | undefined;
+  await db.admin.begin(async (sql) => {
+    await sql`select planledger.lock_take('plan', 'test', ${cast.task})`;
+    answer = post(url, token, append(5, 'b'), session(id));
+    await expect.poll(() => db.admin`select from planledger.locks where state = 'waits'`).toHaveLength(1);
+    expect((await post(url, token, append(5, 'c'), session(id))).status).toBe(400);
+    expect((await post(url, token, [append(6, 'd'), append(6, 'e')], session(id))).status).toBe(400);
+  });
+  expect(JSON.parse((await answer)?.text ?? '')).toMatchObject({
+    id: 5,
+    result: { structuredContent: { outcome: 'appended' } },
+  });
+  expect((await post(url, token, append(5, 'f'), session(id))).status).toBe(200);
+  const plan = await db.ledger.planGet({ principal: cast.agent, task_id: cast.task });
+  expect(plan?.content).toBe('a\n\nb\n\nf');
+});
+
+test('a member named __proto__ is refused: an argument of that name could not be', async () => {
+  const { url, token, cast } = await start();
+  const id = await openSession(url, token);
+  await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
+  const message = JSON.stringify(toolCall(2, toolNames.update ?? '', { content: 'b', mode: 'append' }));
+  const hidden = message.replace('"content":"b"', '"content":"b","__proto__":{"expected_version":"x"}');
+  const answer = await post(url, token, hidden, session(id));
+  expect(answer.status).toBe(400);
+  expect(answer.text).toContain('__proto__');
+  expect((await db.ledger.planGet({ principal: cast.agent, task_id: cast.task }))?.content).toBe('a');
+});
+
 test('closing the server ends streams at once and lets a call under way finish', async () => {
   const { app, url, token, cast } = await start();
   const id = await openSession(url, token);
