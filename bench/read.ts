@@ -1,6 +1,7 @@
+import { connect } from '../src/postgres/connect.ts';
 import { atMost, type Bench, latencies, median, pairedRatio, prose, type Result } from './bench.ts';
 
-/** Reading a plan of 100 kB in 100 segments against selecting one row of 100 kB. */
+/** Reading a plan of 100 kB in 100 segments against selecting one row of 100 kB, one client on one connection. */
 export async function read(bench: Bench): Promise<Record<string, Result>> {
   const { admin, app, user } = bench;
   const piece = prose(998);
@@ -13,10 +14,12 @@ export async function read(bench: Bench): Promise<Record<string, Result>> {
   await admin`grant all on all tables in schema bare to planledger_app`;
   await admin`vacuum analyze`;
   const count = bench.quick ? 100 : 300;
+  const one = await connect(bench.url, { max: 1 });
   const { ratio, a, b } = await pairedRatio(
     bench.quick ? 5 : 9,
-    async () => median(await latencies(count, () => app`select * from planledger.plan_get(${user}, 'read')`)),
-    async () => median(await latencies(count, () => app`select * from bare.texts where task_id = 'read'`)),
+    async () => median(await latencies(count, () => one`select * from planledger.plan_get(${user}, 'read')`)),
+    async () => median(await latencies(count, () => one`select * from bare.texts where task_id = 'read'`)),
   );
+  await one.end();
   return { read: atMost(ratio, 1.5, `${a.toFixed(3)} ms in 100 segments, ${b.toFixed(3)} ms in one row, p50`) };
 }
