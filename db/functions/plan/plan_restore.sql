@@ -16,6 +16,7 @@ declare
   v_head plan_head;
   v_source plan_revisions;
   v_content text;
+  v_current text;
   v_ack plan_write_ack;
   v_arguments jsonb;
 begin
@@ -44,10 +45,9 @@ begin
      revision_version(p_task_id, v_source.id, v_source.title, v_content, v_source.updated_at) then
     perform refuse('plan_revision_changed', c_operation, p_task_id);
   end if;
-  perform history_check(c_operation, p_task_id, v_head);
+  v_current := history_check(c_operation, p_task_id, v_head);
 
-  if v_head.title = v_source.title and v_content = revision_text('plan_history_unavailable', c_operation, p_task_id,
-       v_head.first_segment, v_head.last_segment, v_head.tail, v_head.content_bytes) then
+  if v_head.title = v_source.title and v_current = v_content then
     v_ack := (p_task_id, v_head.plan_id, 'already_current', v_head.title, v_head.content_bytes, v_head.content_chars,
       v_head.revision_number, v_head.revision_id, v_head.version, false, false)::plan_write_ack;
   else

@@ -19,8 +19,6 @@ export interface HttpServerOptions {
   sessionIdleMs?: number;
   /** Most MCP sessions at once, 1,000 when absent; a new one takes the place of the one idle longest. */
   maxSessions?: number;
-  /** What `/readyz` asks instead of the database; it rejects when not ready. */
-  ready?: () => Promise<void>;
 }
 
 /**
@@ -35,7 +33,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
     sendRefusal(requestRefusal(404, 'path', 'There is nothing here; MCP is served at /mcp.'), reply, logger),
   );
   jsonBodyParser(app);
-  healthRoutes(app, options.ready ?? (() => requireReady(sql, ledger)));
+  healthRoutes(app, () => requireReady(sql, ledger));
   mcpRoute(
     app,
     { ledger, logger },
