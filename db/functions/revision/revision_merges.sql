@@ -1,5 +1,6 @@
--- Stable, not immutable: adding an interval to a time is, and the planner inlines no function
--- that promises more than its body.
+-- Stable, not immutable: the difference of two times is, and the planner inlines no function
+-- that promises more than its body. Nor one that uses an argument twice that is a sub-select,
+-- as p_window is in an append.
 create or replace function planledger.revision_merges(
   p_mergeable boolean,
   p_author_id uuid,
@@ -14,9 +15,7 @@ language sql stable parallel safe
 as $$
   select p_mergeable
     and p_author_id = p_principal
-    and p_window > interval '0'
-    and p_now < p_updated_at + p_window
-    and p_now < p_created_at + 12 * p_window
+    and greatest(interval '0', p_now - p_updated_at, (p_now - p_created_at) / 12) < p_window
 $$;
 
 comment on function planledger.revision_merges(boolean, uuid, timestamptz, timestamptz, uuid, timestamptz, interval) is

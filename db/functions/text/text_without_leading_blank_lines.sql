@@ -6,7 +6,7 @@ returns text
 language sql immutable parallel safe
 as $$
   select case
-    when length(ltrim(p_text, planledger.white_space())) = length(p_text) then p_text
+    when ltrim(left(p_text, 1), planledger.white_space()) <> '' then p_text
     else split_part(left(p_text, length(p_text) - length(ltrim(p_text, planledger.white_space()))), E'\n', -1)
       || ltrim(p_text, planledger.white_space())
   end
