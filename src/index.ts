@@ -1,6 +1,6 @@
 export { type ErrorCode, errorTable, PlanledgerError } from './ledger/errors.ts';
 export type * from './ledger/generated.ts';
-export { createLedger } from './ledger/ledger.ts';
+export { type CallOptions, createLedger, withSignal } from './ledger/ledger.ts';
 export {
   type ConnectOptions,
   connect,

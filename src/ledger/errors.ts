@@ -134,6 +134,16 @@ export function toPlanledgerError(
   return internalError(facts);
 }
 
+/** Whether a query was cancelled, by its caller or by an administrator. */
+export function isCancelled(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '57014';
+}
+
+/** What a call that was cancelled before it was sent fails with. */
+export function callCancelled(reason: unknown, operation: string, taskId: string | null): PlanledgerError {
+  return cancelled({ operation, taskId, cause: reason });
+}
+
 interface Facts {
   operation: string;
   taskId: string | null;
@@ -160,14 +170,7 @@ function answer(error: postgres.PostgresError, code: string, facts: Facts): Plan
         nextAction: 'Make the same call again.',
       });
     case '57014':
-      return new PlanledgerError(
-        'database_unavailable',
-        'The call was cancelled in the database. Nothing was written.',
-        {
-          ...facts,
-          nextAction: 'Make the same call again, unless it was cancelled on purpose.',
-        },
-      );
+      return cancelled(facts);
     case '08P01': // PgBouncer: the server connection it used went away
       return connectionLost(facts);
     case '25006': // a standby
@@ -175,6 +178,13 @@ function answer(error: postgres.PostgresError, code: string, facts: Facts): Plan
     default:
       return internalError(facts);
   }
+}
+
+function cancelled(facts: Facts): PlanledgerError {
+  return new PlanledgerError('database_unavailable', 'The call was cancelled. Nothing was written.', {
+    ...facts,
+    nextAction: 'Make the same call again, unless it was cancelled on purpose.',
+  });
 }
 
 function databaseUnavailable(facts: Facts): PlanledgerError {

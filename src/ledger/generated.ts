@@ -1,5 +1,7 @@
 // Written from the database by `npm run snapshot`. Do not edit.
 
+import type { CallOptions } from './ledger.ts';
+
 /** A row of `content_max_bytes`. */
 export interface ContentMaxBytesRow {
   content_max_bytes: number;
@@ -216,59 +218,59 @@ export interface WorkspaceCreateRow {
 /** One method for each function of the schema; its text is the comment on that function. */
 export interface Ledger {
   /** The largest plan a write that admits caller text may store, in UTF-8 bytes. A constant, not a setting. */
-  contentMaxBytes(values: {  }): Promise<ContentMaxBytesRow>;
+  contentMaxBytes(values: {  }, options?: CallOptions): Promise<ContentMaxBytesRow>;
   /** Every stable error code: its SQLSTATE, whether repeating the same call is safe and may help, the message and the next action as templates. */
-  errorCatalog(values: {  }): Promise<ErrorCatalogRow[]>;
+  errorCatalog(values: {  }, options?: CallOptions): Promise<ErrorCatalogRow[]>;
   /** What is installed: one row for each migration applied, with the program version and the digest of db/functions applied last. */
-  installation(values: {  }): Promise<InstallationRow[]>;
+  installation(values: {  }, options?: CallOptions): Promise<InstallationRow[]>;
   /** Adds p_fragment to the end of the plan behind one blank line, at the cost of the fragment. p_title (1 to 200 characters; empty keeps the stored one); p_expected_version: checked when given; p_allow_truncation: refused when true; p_request_id (1 to 200 characters): makes a repeat harmless. The composed text has at most content_max_bytes(). Takes the plan lock. Not idempotent without p_request_id. Raises validation_error, task_unreachable, plan_content_required, plan_append_truncation_not_applicable, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, plan_version_conflict, plan_content_too_large, isolation_not_supported. */
-  planAppend(values: { principal: string; task_id: string | null; fragment: string | null; title?: string | null | undefined; expected_version?: string | null | undefined; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined }): Promise<PlanWriteAck>;
+  planAppend(values: { principal: string; task_id: string | null; fragment: string | null; title?: string | null | undefined; expected_version?: string | null | undefined; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined }, options?: CallOptions): Promise<PlanWriteAck>;
   /** Creates the plan of p_task_id with p_content; where a plan exists, replaces it under the rules of plan_replace. A new plan without a title is titled Plan; p_expected_version where no plan exists is a conflict. At most content_max_bytes(). p_title (1 to 200 characters; empty keeps the stored one). Under the agent policy an existing plan needs the current p_expected_version, and a text that keeps fewer than half of 2,000 characters or more needs p_allow_truncation; p_policy browser (users only) asks for neither, checks p_expected_version when given, and may store an empty text. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the plan lock. Raises validation_error, task_unreachable, plan_content_required, plan_content_too_large, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_version_required, plan_version_conflict, plan_truncation_rejected, plan_history_unavailable, isolation_not_supported. */
-  planCreate(values: { principal: string; task_id: string | null; content: string | null; title?: string | null | undefined; expected_version?: string | null | undefined; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined; policy?: string | null | undefined }): Promise<PlanWriteAck>;
+  planCreate(values: { principal: string; task_id: string | null; content: string | null; title?: string | null | undefined; expected_version?: string | null | undefined; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined; policy?: string | null | undefined }, options?: CallOptions): Promise<PlanWriteAck>;
   /** Removes the plan of p_task_id with its pending comments; the revisions stay and can be reverted to. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the lease (shared), admission and plan locks. Raises validation_error, task_unreachable, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, isolation_not_supported. */
-  planDelete(values: { principal: string; task_id: string | null; request_id?: string | null | undefined }): Promise<PlanDeleteRow>;
+  planDelete(values: { principal: string; task_id: string | null; request_id?: string | null | undefined }, options?: CallOptions): Promise<PlanDeleteRow>;
   /** Replaces the one occurrence of p_old_text (not empty) in the plan with p_new_text (may be empty); every other byte and the title stay. Both are literal; occurrences are counted with overlaps. Needs the current p_expected_version. The result has 1 to content_max_bytes() bytes; p_allow_truncation acknowledges a suspicious reduction. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the plan lock. Raises validation_error, task_unreachable, plan_edit_text_required, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, plan_version_required, plan_version_conflict, plan_edit_not_found, plan_edit_ambiguous, plan_content_too_large, plan_content_required, plan_truncation_rejected, plan_history_unavailable, isolation_not_supported. */
-  planEdit(values: { principal: string; task_id: string | null; expected_version: string | null; old_text: string | null; new_text: string | null; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined }): Promise<PlanWriteAck>;
+  planEdit(values: { principal: string; task_id: string | null; expected_version: string | null; old_text: string | null; new_text: string | null; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined }, options?: CallOptions): Promise<PlanWriteAck>;
   /** The current plan of p_task_id: exact title and text with the version and revision of the same committed state; no row where there is no plan. Takes no lock. Raises validation_error, task_unreachable, plan_head_unavailable. */
-  planGet(values: { principal: string; task_id: string | null }): Promise<PlanGetRow | null>;
+  planGet(values: { principal: string; task_id: string | null }, options?: CallOptions): Promise<PlanGetRow | null>;
   /** Records, once, that implementation of the plan started, in which session of the task and by whom; later calls return the stored marker unchanged. Writes no revision and no version. Raises validation_error, task_unreachable, task_not_found, plan_not_found, isolation_not_supported. */
-  planMarkImplementationStarted(values: { principal: string; task_id: string | null; session_id: string | null }): Promise<PlanMarkImplementationStartedRow>;
+  planMarkImplementationStarted(values: { principal: string; task_id: string | null; session_id: string | null }, options?: CallOptions): Promise<PlanMarkImplementationStartedRow>;
   /** Replaces the whole text of the plan of p_task_id with p_content. At most content_max_bytes(). p_title (1 to 200 characters; empty keeps the stored one). Under the agent policy an existing plan needs the current p_expected_version, and a text that keeps fewer than half of 2,000 characters or more needs p_allow_truncation; p_policy browser (users only) asks for neither, checks p_expected_version when given, and may store an empty text. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the plan lock. Raises validation_error, task_unreachable, plan_content_required, plan_content_too_large, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, plan_version_required, plan_version_conflict, plan_truncation_rejected, plan_history_unavailable, isolation_not_supported. */
-  planReplace(values: { principal: string; task_id: string | null; content: string | null; title?: string | null | undefined; expected_version?: string | null | undefined; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined; policy?: string | null | undefined }): Promise<PlanWriteAck>;
+  planReplace(values: { principal: string; task_id: string | null; content: string | null; title?: string | null | undefined; expected_version?: string | null | undefined; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined; policy?: string | null | undefined }, options?: CallOptions): Promise<PlanWriteAck>;
   /** Copies title and text of revision p_revision_id into a new revision that names its source; nothing else changes, and no size or truncation question arises. Needs the current p_expected_version of the plan and p_expected_revision_version of the revision. Where the plan already equals the revision, answers already_current and writes nothing. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the plan lock. Raises validation_error, task_unreachable, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, revision_not_found, plan_version_required, plan_version_conflict, plan_revision_version_required, plan_revision_changed, plan_history_unavailable, isolation_not_supported. */
-  planRestore(values: { principal: string; task_id: string | null; revision_id: string | null; expected_version: string | null; expected_revision_version: string | null; request_id?: string | null | undefined }): Promise<PlanWriteAck>;
+  planRestore(values: { principal: string; task_id: string | null; revision_id: string | null; expected_version: string | null; expected_revision_version: string | null; request_id?: string | null | undefined }, options?: CallOptions): Promise<PlanWriteAck>;
   /** The browser's restore, for user principals: copies title and text of revision p_revision_id into a new revision that names its source, also where the plan was deleted. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the plan lock. Raises validation_error, task_unreachable, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, revision_not_found, plan_history_unavailable, isolation_not_supported. */
-  planRevert(values: { principal: string; task_id: string | null; revision_id: string | null; request_id?: string | null | undefined }): Promise<PlanWriteAck>;
+  planRevert(values: { principal: string; task_id: string | null; revision_id: string | null; request_id?: string | null | undefined }, options?: CallOptions): Promise<PlanWriteAck>;
   /** Makes a principal of p_workspace_id: a user, a service, or an agent on p_task_id, whose session is p_session_id or a new one. p_display_name (1 to 200 characters) is the author name in history. p_scopes: some of plan:read, plan:write, task:read, task:write; writing includes reading. For administrators. Raises validation_error. */
-  principalCreate(values: { workspace_id: string | null; kind: string | null; display_name?: string | null | undefined; scopes?: string[] | null | undefined; task_id?: string | null | undefined; session_id?: string | null | undefined }): Promise<PrincipalCreateRow>;
+  principalCreate(values: { workspace_id: string | null; kind: string | null; display_name?: string | null | undefined; scopes?: string[] | null | undefined; task_id?: string | null | undefined; session_id?: string | null | undefined }, options?: CallOptions): Promise<PrincipalCreateRow>;
   /** Forgets remembered request ids older than p_keep (24 hours or more) and answers how many. For administrators; safe at any time. Raises validation_error. */
-  requestsPrune(values: { keep?: string | null | undefined }): Promise<RequestsPruneRow>;
+  requestsPrune(values: { keep?: string | null | undefined }, options?: CallOptions): Promise<RequestsPruneRow>;
   /** One revision of p_task_id: exact title and text, and revision_version, which a restore must send. p_revision_id is any text; an unknown one, or a revision of another task, is revision_not_found. Takes no lock. Raises validation_error, task_unreachable, revision_not_found, plan_history_unavailable. */
-  revisionGet(values: { principal: string; task_id: string | null; revision_id: string | null }): Promise<RevisionGetRow>;
+  revisionGet(values: { principal: string; task_id: string | null; revision_id: string | null }, options?: CallOptions): Promise<RevisionGetRow>;
   /** Revisions of p_task_id without their text, newest first: p_limit (1 to 100) of those below p_before_revision_number (1 or more; null for the newest). next_before_revision_number, the same on each row, asks for the next page; null on the last. p_policy browser (users only): all of them. Raises validation_error, task_unreachable. */
-  revisionList(values: { principal: string; task_id: string | null; before_revision_number?: number | null | undefined; limit?: number | null | undefined; policy?: string | null | undefined }): Promise<RevisionListRow[]>;
+  revisionList(values: { principal: string; task_id: string | null; before_revision_number?: number | null | undefined; limit?: number | null | undefined; policy?: string | null | undefined }, options?: CallOptions): Promise<RevisionListRow[]>;
   /** Changes the settings that are not null, for every process at once, and answers all of them. p_coalesce_window: zero or less means never, at most 1 year; p_lock_wait: 1 ms to 10 minutes. For administrators. Raises validation_error. */
-  settingsChange(values: { coalesce_window?: string | null | undefined; lock_wait?: string | null | undefined }): Promise<SettingsChangeRow>;
+  settingsChange(values: { coalesce_window?: string | null | undefined; lock_wait?: string | null | undefined }, options?: CallOptions): Promise<SettingsChangeRow>;
   /** Archives a task; repeating it changes nothing. Its plan stays readable and writable. Takes the lease (shared), admission and plan locks, then the task row. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
-  taskArchive(values: { principal: string; task_id: string | null }): Promise<TaskArchiveRow>;
+  taskArchive(values: { principal: string; task_id: string | null }, options?: CallOptions): Promise<TaskArchiveRow>;
   /** Makes a task titled p_title (1 to 200 characters), at the top of the caller's workspace or below p_parent_task_id. p_task_id is generated when null. An agent needs a parent it reaches. Raises validation_error, task_unreachable, task_not_found, isolation_not_supported. */
-  taskCreate(values: { principal: string; task_id: string | null; title: string | null; parent_task_id?: string | null | undefined }): Promise<TaskCreateRow>;
+  taskCreate(values: { principal: string; task_id: string | null; title: string | null; parent_task_id?: string | null | undefined }, options?: CallOptions): Promise<TaskCreateRow>;
   /** Deletes a task with its plan, history and sessions, for good; refused while tasks are below it. Takes the lease (shared), admission and plan locks, then the task row. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
-  taskDelete(values: { principal: string; task_id: string | null }): Promise<TaskDeleteRow>;
+  taskDelete(values: { principal: string; task_id: string | null }, options?: CallOptions): Promise<TaskDeleteRow>;
   /** One task. Raises validation_error, task_unreachable. */
-  taskGet(values: { principal: string; task_id: string | null }): Promise<TaskGetRow>;
+  taskGet(values: { principal: string; task_id: string | null }, options?: CallOptions): Promise<TaskGetRow>;
   /** The tasks p_principal reaches, by id: p_limit (1 to 1,000) of those after p_after_task_id, with the title and revision number of their plans. Raises validation_error, task_unreachable. */
-  taskList(values: { principal: string; after_task_id?: string | null | undefined; limit?: number | null | undefined }): Promise<TaskListRow[]>;
+  taskList(values: { principal: string; after_task_id?: string | null | undefined; limit?: number | null | undefined }, options?: CallOptions): Promise<TaskListRow[]>;
   /** Who the bearer of a token is. Takes the SHA-256 of the token (32 bytes), so that the token itself reaches no log. Raises unauthenticated for one that is unknown, expired or revoked. */
-  tokenAuthenticate(values: { token_sha256: Uint8Array }): Promise<TokenAuthenticateRow>;
+  tokenAuthenticate(values: { token_sha256: Uint8Array }, options?: CallOptions): Promise<TokenAuthenticateRow>;
   /** Makes an access token for p_principal and returns it, the only time it can be seen. p_name (1 to 200 characters) is for people; p_expires_in: lifetime, at most 100 years, null for no end. For administrators. Raises validation_error. */
-  tokenCreate(values: { principal: string; name: string | null; expires_in?: string | null | undefined }): Promise<TokenCreateRow>;
+  tokenCreate(values: { principal: string; name: string | null; expires_in?: string | null | undefined }, options?: CallOptions): Promise<TokenCreateRow>;
   /** Every access token (of p_workspace_id) with its principal and whether it works now; never the token itself. For administrators. */
-  tokenList(values: { workspace_id?: string | null | undefined }): Promise<TokenListRow[]>;
+  tokenList(values: { workspace_id?: string | null | undefined }, options?: CallOptions): Promise<TokenListRow[]>;
   /** Stops the access token with id p_token_id (not the token itself) at once; repeating it changes nothing. For administrators. Raises validation_error. */
-  tokenRevoke(values: { token_id: string | null }): Promise<TokenRevokeRow>;
+  tokenRevoke(values: { token_id: string | null }, options?: CallOptions): Promise<TokenRevokeRow>;
   /** Makes a workspace named p_name (1 to 200 characters); p_workspace_id is generated when not given. For administrators. Raises validation_error. */
-  workspaceCreate(values: { name: string | null; workspace_id?: string | null | undefined }): Promise<WorkspaceCreateRow>;
+  workspaceCreate(values: { name: string | null; workspace_id?: string | null | undefined }, options?: CallOptions): Promise<WorkspaceCreateRow>;
 }
 
 /** How each method calls its function. */

@@ -113,6 +113,8 @@ export async function generatedTypes(sql: Sql): Promise<string> {
   return [
     '// Written from the database by `npm run snapshot`. Do not edit.',
     '',
+    "import type { CallOptions } from './ledger.ts';",
+    '',
     ...functions.flatMap(rowType),
     '/** One method for each function of the schema; its text is the comment on that function. */',
     'export interface Ledger {',
@@ -165,7 +167,10 @@ function method(f: FunctionRow): string[] {
   });
   const row = rowName(f);
   const result = many.has(f.name) ? `${row}[]` : maybe.has(f.name) ? `${row} | null` : row;
-  return [`  /** ${f.comment} */`, `  ${camel(f.name)}(values: { ${list.join('; ')} }): Promise<${result}>;`];
+  return [
+    `  /** ${f.comment} */`,
+    `  ${camel(f.name)}(values: { ${list.join('; ')} }, options?: CallOptions): Promise<${result}>;`,
+  ];
 }
 
 function tsType(type: string): string {

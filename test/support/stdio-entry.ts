@@ -8,7 +8,7 @@ const sql = postgres(process.env.DATABASE_URL ?? '', {
   max: 2,
   connect_timeout: 3,
   onnotice: () => {},
-  connection: { role: 'planledger_app' },
+  connection: { role: 'planledger_app', application_name: 'test stdio' },
 });
 const logger = pino({ level: 'debug' }, pino.destination({ dest: 2, sync: true }));
 await serveStdio({ ledger: createLedger(sql), token: process.env.PLANLEDGER_TOKEN ?? '', logger });

@@ -9,6 +9,7 @@ import {
 import type { Logger } from 'pino';
 import { toPlanledgerError } from '../../ledger/errors.ts';
 import type { Ledger } from '../../ledger/generated.ts';
+import { withSignal } from '../../ledger/ledger.ts';
 import { programVersion } from '../../version.ts';
 import type { Caller } from './caller.ts';
 import { instructions } from './instructions.ts';
@@ -59,7 +60,7 @@ export function createMcpServer(surface: McpSurface): Server {
         await server.sendToolListChanged();
       }
       // Whether the token may use this tool is decided in SQL, where its scopes are checked with its reach.
-      return await tool.call(surface.ledger, caller, params.arguments ?? {});
+      return await tool.call(withSignal(surface.ledger, gone(context)), caller, params.arguments ?? {});
     } catch (error) {
       const failure = toPlanledgerError(error, tool.operation, null);
       logFailure(surface.logger, failure);
@@ -67,6 +68,12 @@ export function createMcpServer(surface: McpSurface): Server {
     }
   });
   return server;
+}
+
+/** Fires when nobody waits for the answer any more: the client cancelled the call, hung up or ended the session. */
+function gone({ mcpReq, http }: ServerContext): AbortSignal {
+  const hungUp = http?.req?.signal;
+  return hungUp === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, hungUp]);
 }
 
 function listing({ listing }: PlanTool, limit: number | null): Tool {
