@@ -28,6 +28,7 @@ export function mcpRoute(
   const sessions = createSessions(surface, limits);
   const stateless = createMcpHandler(() => createMcpServer(surface), {
     legacy: 'reject',
+    maxSubscriptions: limits.max,
     onerror: (error) => services.logger.debug({ cause: error.name }, 'protocol error'),
   });
   const responses = trackResponses();
@@ -66,7 +67,11 @@ export function mcpRoute(
     const parsed = parseJson(request.body as Buffer);
     if ('problem' in parsed) return rpcError(-32700, parsed.problem);
     const body = parsed.value;
-    if (!(await isLegacyRequest(message, body))) return stateless.fetch(message, { parsedBody: body, authInfo: auth });
+    if (!(await isLegacyRequest(message, body))) {
+      const listening = (body as { method?: unknown }).method === 'subscriptions/listen';
+      const bounded = listening ? endingAfter(message, limits.idleMs) : message;
+      return stateless.fetch(bounded, { parsedBody: body, authInfo: auth });
+    }
     if (request.headers['mcp-session-id'] === undefined && isInitializeRequest(body)) {
       return sessions.open(message, body, auth);
     }
@@ -111,6 +116,11 @@ function webRequest(request: FastifyRequest, reply: FastifyReply): Request {
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
   return new Request(`http://${request.headers.host}/mcp`, { method: request.method, headers, signal: gone.signal });
+}
+
+/** Nothing but its end looks at the token of a stream again: one that was opened lasts as long as an idle session. */
+function endingAfter(request: Request, ms: number): Request {
+  return new Request(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(ms)]) });
 }
 
 function rpcError(code: number, message: string): Response {

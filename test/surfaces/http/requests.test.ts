@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLedger } from '../../../src/ledger/ledger.ts';
 import { emptyDatabase } from '../../support/database.ts';
 import { makeCast, useDatabase } from '../../support/fixture.ts';
 import { caller, connectHttp, fields, startHttp, texts, tokenFor, toolNames } from '../mcp/clients.ts';
-import { initialize, openSession, ping, post, send, toolCall } from './raw.ts';
+import { initialize, openSession, post, send, toolCall } from './raw.ts';
 
 const db = useDatabase();
 
@@ -107,34 +106,6 @@ test('another content type and another path are refused as JSON', async () => {
   const lost = await send(new URL('/other', url).href);
   expect(lost.status).toBe(404);
   expect(JSON.parse(lost.text)).toMatchObject({ code: 'validation_error' });
-});
-
-test('a client that hangs up during a call disturbs nobody, and the write happens once or not at all', async () => {
-  const { url, token, cast } = await start();
-  await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
-  const session = { 'mcp-session-id': await openSession(url, token) };
-  const abort = new AbortController();
-  await db.admin.begin(async (sql) => {
-    await sql`select planledger.lock_take('plan', 'test', ${cast.task})`;
-    const call = fetch(url, {
-      method: 'POST',
-      signal: abort.signal,
-      headers: {
-        authorization: `Bearer ${token}`,
-        accept: 'application/json, text/event-stream',
-        'content-type': 'application/json',
-        ...session,
-      },
-      body: JSON.stringify(toolCall(2, toolNames.update ?? '', { content: 'b', mode: 'append' })),
-    });
-    await sleep(150);
-    abort.abort();
-    await expect(call).rejects.toThrow();
-  });
-  expect((await post(url, token, ping, session)).status).toBe(200);
-  await expect
-    .poll(async () => (await db.ledger.planGet({ principal: cast.agent, task_id: cast.task }))?.content)
-    .toBe('a\n\nb');
 });
 
 test('healthz says the process runs, readyz that the database is migrated', async () => {

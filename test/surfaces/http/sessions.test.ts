@@ -258,3 +258,15 @@ test('the protocol of 2026 needs no session and holds none', async () => {
   expect(fields(await caller(modern)('create', { content: 'x' }))).toMatchObject({ outcome: 'created' });
   expect((await post(url, token, ping, session(held))).status).toBe(200);
 });
+
+test('a subscription of the protocol of 2026 lasts as long as an idle session, and only so many are held', async () => {
+  const { url, token } = await start({ sessionIdleMs: 400, maxSessions: 1 });
+  const modern = await connectHttp(url, token, 'modern');
+  const began = performance.now();
+  const subscription = await modern.listen({ toolsListChanged: true });
+  await expect(modern.listen({ toolsListChanged: true })).rejects.toThrow(/limit/);
+  expect(await subscription.closed).toBe('remote');
+  expect(performance.now() - began).toBeGreaterThan(350);
+  const again = await modern.listen({ toolsListChanged: true });
+  await again.close();
+});
