@@ -1,3 +1,5 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import { errorTable, type PlanledgerError, toPlanledgerError, validationError } from '../../ledger/errors.ts';
@@ -33,6 +35,23 @@ export function sendRefusal(thrown: unknown, reply: FastifyReply, logger: Logger
   logFailure(logger, refusal.error);
   return reply.code(refusal.status).headers(refusal.headers).send(refusal.error.toJSON());
 }
+
+/** Answers what is not even a request, in the same form, and ends the connection. */
+export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return; // nobody is there
+  const [status, problem] = unreadable[error.code ?? ''] ?? [400, 'This is not an HTTP request.'];
+  const body = JSON.stringify(requestRefusal(status, 'request', problem).error.toJSON());
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8`;
+  if (socket.writable) {
+    socket.write(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+  }
+  socket.destroy(error);
+}
+
+const unreadable: Record<string, [status: number, problem: string]> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
+  HPE_HEADER_OVERFLOW: [431, 'The headers of the request are too long.'],
+};
 
 function toRefusal(thrown: unknown): Refusal {
   if (thrown instanceof Refusal) return thrown;

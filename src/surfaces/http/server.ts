@@ -4,7 +4,7 @@ import type { Ledger } from '../../ledger/generated.ts';
 import type { Sql } from '../../postgres/connect.ts';
 import { healthRoutes, requireReady } from './health.ts';
 import { jsonBodyParser, mcpRoute } from './mcp-route.ts';
-import { requestRefusal, sendRefusal } from './refusal.ts';
+import { refuseUnreadable, requestRefusal, sendRefusal } from './refusal.ts';
 
 /** @see buildHttpServer */
 export interface HttpServerOptions {
@@ -27,7 +27,13 @@ export interface HttpServerOptions {
  */
 export async function buildHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
   const { sql, ledger, logger, allowedHosts, allowedOrigins } = options;
-  const app = fastify({ logger: false, forceCloseConnections: true, requestTimeout: 120_000 });
+  const app = fastify({
+    logger: false,
+    forceCloseConnections: true,
+    requestTimeout: 120_000,
+    frameworkErrors: (error, _request, reply) => sendRefusal(error, reply, logger),
+    clientErrorHandler: refuseUnreadable,
+  });
   app.setErrorHandler((error, _request, reply) => sendRefusal(error, reply, logger));
   app.setNotFoundHandler((_request, reply) =>
     sendRefusal(requestRefusal(404, 'path', 'There is nothing here; MCP is served at /mcp.'), reply, logger),

@@ -107,7 +107,14 @@ export function stdioTransport(input: Readable, output: Writable): Transport {
       refuse(-32600, 'This is not a JSON-RPC message.', value);
       return;
     }
-    if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') unanswered.add(message.id);
+    if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') {
+      if (unanswered.has(message.id)) {
+        // Answered without the id, which would end the call that has it.
+        refuse(-32600, 'The JSON-RPC id belongs to a call that is not answered yet. Use another one.');
+        return;
+      }
+      unanswered.add(message.id);
+    }
     if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') {
       unanswered.delete(message.params?.requestId as RequestId);
     }

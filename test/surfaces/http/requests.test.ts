@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createConnection } from 'node:net';
 import postgres from 'postgres';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLedger } from '../../../src/ledger/ledger.ts';
@@ -106,6 +108,28 @@ test('another content type and another path are refused as JSON', async () => {
   const lost = await send(new URL('/other', url).href);
   expect(lost.status).toBe(404);
   expect(JSON.parse(lost.text)).toMatchObject({ code: 'validation_error' });
+});
+
+test.each([
+  ['a malformed URL', 'GET /%zz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n', 400],
+  ['no HTTP at all', 'hello\r\n\r\n', 400],
+  ['headers of more than 16 kB', `GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
+])('%s is refused in the form of every error', async (_, bytes, status) => {
+  const { url } = await start();
+  const socket = createConnection(Number(new URL(url).port), '127.0.0.1');
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (chunk) => {
+    answer += chunk;
+    socket.end();
+  });
+  socket.write(bytes);
+  await once(socket, 'close');
+  expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({
+    code: 'validation_error',
+    operation: 'request',
+    write_applied: false,
+  });
 });
 
 test('healthz says the process runs, readyz that the database is migrated', async () => {

@@ -233,3 +233,19 @@ test('the official client works over it for a whole story', async () => {
   for (let n = 0; n < 10; n++) expect(text?.split(`b${n}.`)).toHaveLength(2);
   expect(fields(await use('list')).revisions).toHaveLength(1);
 });
+
+test('an id that is not answered yet is refused without it, and what has it is answered', async () => {
+  const { write, answer, end, cast } = await startFor();
+  await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
+  write(initialize);
+  await answer('init');
+  await db.admin.begin(async (sql) => {
+    await sql`select planledger.lock_take('plan', 'test', ${cast.task})`;
+    write(call(7, 'update', { content: 'b', mode: 'append' }));
+    write(call(7, 'update', { content: 'c', mode: 'append' }));
+    expect((await answer(null)).error).toMatchObject({ code: -32600 });
+  });
+  expect((await answer(7)).result?.structuredContent).toMatchObject({ outcome: 'appended' });
+  expect((await db.ledger.planGet({ principal: cast.agent, task_id: cast.task }))?.content).toBe('a\n\nb');
+  expect(await end()).toBe(0);
+});
