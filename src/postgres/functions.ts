@@ -35,7 +35,8 @@ export function functionsDigest(files: SqlFile[]): string {
 
 /**
  * Replaces the functions and views by the files' in one transaction. A function is replaced, or dropped and made anew
- * where its result changed; one that no file made, an overload of another signature too, goes.
+ * where its result changed; one that no file made, an overload of another signature too, goes, and so does a right that
+ * db/grants.sql does not give.
  */
 export async function applyFunctions(client: pg.Client, files: SqlFile[]): Promise<void> {
   await client.query('begin');
@@ -45,6 +46,10 @@ export async function applyFunctions(client: pg.Client, files: SqlFile[]): Promi
       for v in select viewname from pg_views where schemaname = 'planledger' loop
         execute format('drop view planledger.%I cascade', v);
       end loop; end $$`);
+    // A function that is replaced keeps its rights; what it should have, db/grants.sql says.
+    await client.query(
+      'revoke all on all functions in schema planledger from public, planledger_app, planledger_reader',
+    );
     const before = await functionVersions(client);
     for (const file of files) await applyFile(client, file);
     // A function that a file made has a new row version now.

@@ -114,6 +114,8 @@ test('functions whose file changed are applied again, with a changed signature t
       "create function planledger.plan_get(p_principal uuid, p_task_id text, p_more text) returns text language sql as 'select 1::text'",
     );
     await client.query("create function planledger.left_over() returns text language sql as 'select 1::text'");
+    await client.query('grant execute on function planledger.workspace_create(text, text) to planledger_app, public');
+    await client.query('grant execute on function planledger.plan_get(uuid, text) to planledger_reader');
     await client.query("update planledger.installed set functions_sha256 = 'old'");
   });
   expect(await migrate(url)).toEqual({ applied: [], functionsApplied: true });
