@@ -1,5 +1,5 @@
 import type { PlanWriteAck } from '../../ledger/generated.ts';
-import { note, printJson, printLine, visible } from './output.ts';
+import { note, printJson, printLine } from './output.ts';
 
 /** Says what a plan write committed. */
 export function printAcknowledgement(ack: PlanWriteAck, options: { json?: boolean }): void {
@@ -10,6 +10,6 @@ export function printAcknowledgement(ack: PlanWriteAck, options: { json?: boolea
   if (ack.replayed) note('This request was answered before; nothing was written now.');
   const place = ack.coalesced ? 'joined revision' : 'revision';
   printLine(
-    `${ack.outcome} ${visible(ack.task_id)}: ${place} ${ack.revision_number}, ${ack.content_bytes} bytes, version ${ack.version}`,
+    `${ack.outcome} ${ack.task_id}: ${place} ${ack.revision_number}, ${ack.content_bytes} bytes, version ${ack.version}`,
   );
 }

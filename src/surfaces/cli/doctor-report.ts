@@ -37,7 +37,7 @@ export function report(checks: readonly Check[], asJson: boolean): void {
   const width = Math.max(...checks.map(({ check }) => check.length));
   for (const { check, status, found, advice } of checks) {
     printLine(`${status.padEnd(4)}  ${check.padEnd(width)}  ${found}`);
-    if (advice !== '') printLine(`${' '.repeat(width + 8)}${advice.replaceAll('\n', `\n${' '.repeat(width + 8)}`)}`);
+    if (advice !== '') printLine(`${' '.repeat(width + 8)}${advice}`);
   }
   printLine(failed + warned === 0 ? 'All is well.' : `${failed} failed, ${warned} to look at.`);
 }

@@ -1,6 +1,7 @@
 import { PlanledgerError } from '../../ledger/errors.ts';
 import { EmbeddedPostgresError } from '../../postgres/embedded.ts';
 import { MigrationError } from '../../postgres/migrate.ts';
+import { visible } from './output.ts';
 
 /** A command that cannot be carried out as it was given; exit code 2. */
 export class UsageError extends Error {
@@ -62,13 +63,21 @@ export function describeFailure(error: unknown): Failure {
 /** Two or three lines for stderr; the stack only for unexpected faults and only when DEBUG is set. */
 export function failureText(error: unknown): string {
   const failure = describeFailure(error);
-  const lines = [`planledger: ${failure.code}: ${failure.message}`];
+  const head = `planledger: ${failure.code}: ${failure.message}`;
+  // These two have lines of their own. Elsewhere a line end can only come from somebody's text.
+  const hasLines = error instanceof EmbeddedPostgresError || error instanceof MigrationError;
+  const lines = hasLines ? head.split('\n') : [head];
   if (failure.nextAction !== '') lines.push(`  ${failure.nextAction}`);
   if (failure.unexpected && process.env.DEBUG && error instanceof Error) {
-    lines.push(error.stack ?? '');
-    if (error.cause instanceof Error) lines.push(`caused by ${error.cause.stack}`);
+    lines.push(...stackLines(error));
+    if (error.cause instanceof Error) lines.push('caused by', ...stackLines(error.cause));
   }
-  return `${lines.join('\n')}\n`;
+  return `${lines.map(visible).join('\n')}\n`;
+}
+
+/** Its lines, where those of the message count as one. */
+function stackLines({ stack = '' }: Error): string[] {
+  return stack.split(/\n(?= {4}at )/);
 }
 
 const unreachable = new Set([

@@ -5,6 +5,7 @@ import { addDoctorCommand } from './doctor.ts';
 import { describeFailure, failureText } from './failure.ts';
 import { addMcpCommand } from './mcp.ts';
 import { addMigrateCommand } from './migrate.ts';
+import { visible } from './output.ts';
 import { addPlanCommands } from './plan.ts';
 import { addServeCommand } from './serve.ts';
 import { addStartCommand } from './start.ts';
@@ -15,6 +16,10 @@ const program = new Command('planledger')
   .description('Task plans for coding agents, kept in PostgreSQL so that they cannot be lost.')
   .version(programVersion)
   .showHelpAfterError('(--help says more)')
+  .configureOutput({
+    // It repeats arguments as they are; the only line end of its own is the one before a suggestion.
+    outputError: (text, write) => write(`${visible(text.trimEnd().replace('\n(Did you mean', ' (Did you mean'))}\n`),
+  })
   .exitOverride();
 
 addStartCommand(program);

@@ -1,16 +1,16 @@
-/** Writes a line to stdout, where results go and nothing else. */
+/** Writes one line to stdout, where results go and nothing else. */
 export function printLine(text: string): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${visible(text)}\n`);
 }
 
-/** Writes a line to stderr: what a person may want to know, and a script need not. */
+/** Writes one line to stderr: what a person may want to know, and a script need not. */
 export function note(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${visible(text)}\n`);
 }
 
-/** Writes one JSON document to stdout. */
+/** Writes one JSON document to stdout, for programs: nothing in it is altered. */
 export function printJson(value: unknown): void {
-  printLine(JSON.stringify(value, null, 2));
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
 
 /** Writes aligned columns under their headings. */
@@ -27,7 +27,10 @@ export function printTable(headings: readonly string[], rows: readonly (readonly
   }
 }
 
-/** Names and titles are other people's text: what would move the cursor or turn the line around is shown, not sent. */
+/**
+ * Names, titles and arguments are somebody's text: what would move the cursor, begin a line or turn one around is shown,
+ * not sent. Doing it twice changes nothing.
+ */
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) => {
     return `\\u{${character.codePointAt(0)?.toString(16)}}`;

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { printAcknowledgement } from './acknowledgement.ts';
 import { asCaller, type CallerOptions, callerOptions } from './caller.ts';
 import { UsageError } from './failure.ts';
-import { note, printJson, printLine, printTable, visible, when } from './output.ts';
+import { note, printJson, printLine, printTable, when } from './output.ts';
 import { findRevision, revisionNumber } from './plan-show.ts';
 
 interface HistoryOptions extends CallerOptions {
@@ -72,7 +72,7 @@ async function restoreRevision(
     const plan = await ledger.planGet({ principal, task_id: task });
     const present = plan === null ? 'no plan' : `revision ${plan.revision_number} (${plan.content_bytes} bytes)`;
     note(
-      `Restoring revision ${number}, "${visible(revision.title)}", ${revision.content_bytes} bytes, by ${visible(revision.author_name)}, ${when(revision.updated_at)}, over ${present}.`,
+      `Restoring revision ${number}, "${revision.title}", ${revision.content_bytes} bytes, by ${revision.author_name}, ${when(revision.updated_at)}, over ${present}.`,
     );
     const ack = await ledger.planRestore({
       principal,

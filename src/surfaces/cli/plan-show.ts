@@ -3,7 +3,7 @@ import { PlanledgerError } from '../../ledger/errors.ts';
 import type { Ledger, RevisionListRow } from '../../ledger/generated.ts';
 import { asCaller, type CallerOptions, callerOptions } from './caller.ts';
 import { UsageError } from './failure.ts';
-import { note, printJson, visible, when } from './output.ts';
+import { note, printJson, when } from './output.ts';
 
 interface ShowOptions extends CallerOptions {
   revision?: number;
@@ -28,16 +28,16 @@ export function addPlanShowCommand(plan: Command): void {
 async function showPlan(ledger: Ledger, principal: string, task: string, options: ShowOptions): Promise<void> {
   const plan = await ledger.planGet({ principal, task_id: task });
   if (plan === null) {
-    throw new PlanledgerError('plan_not_found', `Task ${visible(task)} has no plan.`, {
+    throw new PlanledgerError('plan_not_found', `Task ${task} has no plan.`, {
       operation: 'get',
       taskId: task,
-      nextAction: `\`planledger plan history ${visible(task)}\` shows whether it had one; \`plan create\` writes the first.`,
+      nextAction: `\`planledger plan history ${task}\` shows whether it had one; \`plan create\` writes the first.`,
     });
   }
   if (options.json) return printJson(plan);
   process.stdout.write(endLine(plan.content));
   note(
-    `-- ${visible(plan.title)}: revision ${plan.revision_number}, ${plan.content_bytes} bytes, ${when(plan.updated_at)}, version ${plan.version}`,
+    `-- ${plan.title}: revision ${plan.revision_number}, ${plan.content_bytes} bytes, ${when(plan.updated_at)}, version ${plan.version}`,
   );
 }
 
@@ -53,7 +53,7 @@ async function showRevision(
   if (options.json) return printJson(revision);
   process.stdout.write(endLine(revision.content));
   note(
-    `-- ${visible(revision.title)}: revision ${number} by ${visible(revision.author_name)}, ${revision.content_bytes} bytes, ${when(revision.updated_at)}`,
+    `-- ${revision.title}: revision ${number} by ${revision.author_name}, ${revision.content_bytes} bytes, ${when(revision.updated_at)}`,
   );
 }
 
@@ -66,10 +66,10 @@ export async function findRevision(
 ): Promise<RevisionListRow> {
   const list = await ledger.revisionList({ principal, task_id: task, before_revision_number: number + 1, limit: 1 });
   if (list[0]?.revision_number === number) return list[0];
-  throw new PlanledgerError('revision_not_found', `Task ${visible(task)} has no revision ${number}.`, {
+  throw new PlanledgerError('revision_not_found', `Task ${task} has no revision ${number}.`, {
     operation: 'get_revision',
     taskId: task,
-    nextAction: `\`planledger plan history ${visible(task)}\` lists the revisions.`,
+    nextAction: `\`planledger plan history ${task}\` lists the revisions.`,
   });
 }
 

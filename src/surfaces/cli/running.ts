@@ -5,13 +5,13 @@ import { z } from 'zod';
 import { UsageError } from './failure.ts';
 
 const runningInfo = z.object({
-  url: z.string(),
-  mcp_url: z.string(),
-  ws_url: z.string(),
-  database_url: z.string(),
+  url: z.url(),
+  mcp_url: z.url(),
+  ws_url: z.url(),
+  database_url: z.url(),
   token: z.string().nullable(),
   task_id: z.string().nullable(),
-  pid: z.number(),
+  pid: z.int32().positive(), // 0 and below mean whole groups of processes
 });
 
 /** A running `planledger start`: what it writes to its ready file and, for other commands, into its data folder. */
@@ -28,17 +28,32 @@ export function runningFile(dataDir: string): string {
 /** What a `planledger start` that is running on `dataDir` wrote there; undefined when none is running. */
 export async function findRunning(dataDir: string): Promise<RunningInfo | undefined> {
   const file = runningFile(dataDir);
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+  return await readRunning(file).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(
       `Cannot read ${file}: ${error.message}.`,
       'Run this as the user who runs `planledger start`, or give --database-url and --token.',
     );
   });
-  if (text === undefined) return undefined;
-  const running = runningInfo.parse(JSON.parse(text));
+}
+
+/** What a `planledger start` that is running wrote to `file`; undefined when there is none, or nothing of the kind. */
+export async function readRunning(file: string): Promise<RunningInfo | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return '';
+    throw error;
+  });
+  // A start writes all of it or nothing. What was damaged later names no start, and the next one replaces it.
+  const running = runningInfo.safeParse(parseJson(text)).data;
   // A killed start leaves the file behind; in a container the next one may have the same pid.
-  return running.pid !== process.pid && isAlive(running.pid) ? running : undefined;
+  return running !== undefined && running.pid !== process.pid && isAlive(running.pid) ? running : undefined;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Writes a file that only its owner may read; a reader sees all of it or nothing. */

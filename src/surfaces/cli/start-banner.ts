@@ -9,8 +9,8 @@ export function baseUrl(host: string, port: number): string {
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
-/** What `planledger start` prints once everything works: each command can be pasted into another terminal. */
-export function banner(running: RunningInfo, dataDir: string): string {
+/** The lines `planledger start` prints once everything works: each command can be pasted into another terminal. */
+export function banner(running: RunningInfo, dataDir: string): string[] {
   const place = `--data-dir ${quoted(dataDir)}`;
   const lines = [
     '',
@@ -45,7 +45,7 @@ export function banner(running: RunningInfo, dataDir: string): string {
   }
   lines.push('', 'Connect Claude Code:', '', `  ${connectClaudeCode(running)}`, '');
   lines.push(`Ctrl-C stops it. The data stays in ${dataDir}; starting again finds it.`, '');
-  return lines.join('\n');
+  return lines;
 }
 
 function connectClaudeCode({ mcp_url, token }: RunningInfo): string {

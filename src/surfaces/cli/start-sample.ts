@@ -70,7 +70,7 @@ async function makeSample(ledger: Ledger, sql: Sql): Promise<{ token: string; pr
   const { id: principal } = await ledger.principalCreate({
     workspace_id: sampleWorkspace,
     kind: 'user',
-    display_name: os.userInfo().username,
+    display_name: ownName(),
   });
   if (!found?.some) {
     await ledger.taskCreate({ principal, task_id: sampleTask, title: 'Try Planledger' });
@@ -78,6 +78,15 @@ async function makeSample(ledger: Ledger, sql: Sql): Promise<{ token: string; pr
   }
   const { token } = await ledger.tokenCreate({ principal, name: 'planledger start' });
   return { token, principal };
+}
+
+/** The name of who runs this. A user id without an entry, usual in containers, has none; history then says `User`. */
+function ownName(): string | undefined {
+  try {
+    return os.userInfo().username;
+  } catch {
+    return undefined;
+  }
 }
 
 async function taskToTry(ledger: Ledger, principal: string): Promise<string | null> {

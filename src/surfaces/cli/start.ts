@@ -12,6 +12,7 @@ import { note, printLine } from './output.ts';
 import { defaultDataDir, type RunningInfo, runningFile, writePrivate } from './running.ts';
 import { banner, baseUrl, defaultPort } from './start-banner.ts';
 import { useEmbedded, useExternal } from './start-database.ts';
+import { prepareReadyFile } from './start-ready-file.ts';
 import { ensureSample, tokenFile } from './start-sample.ts';
 
 interface StartOptions {
@@ -37,10 +38,11 @@ async function start(life: Lifetime, options: StartOptions): Promise<void> {
   const externalUrl = named === '' ? undefined : named;
   const logger = openLog('warn');
   const dataDir = await openDataDir(options.dataDir);
+  const readyFile = options.readyFile === undefined ? undefined : await prepareReadyFile(options.readyFile);
   const databaseUrl =
     externalUrl === undefined ? await useEmbedded(life, dataDir) : await useExternal(life, externalUrl, dataDir);
   // Only now, with the folder taken: these files may be those of a start that runs.
-  const announcements = [runningFile(dataDir), ...(options.readyFile === undefined ? [] : [options.readyFile])];
+  const announcements = [runningFile(dataDir), ...(readyFile === undefined ? [] : [readyFile])];
   for (const file of announcements) await rm(file, { force: true });
   life.signal.throwIfAborted();
   await migrate(databaseUrl, note);
@@ -62,15 +64,18 @@ async function start(life: Lifetime, options: StartOptions): Promise<void> {
     life.defer(() => rm(file, { force: true }));
     await writePrivate(file, `${JSON.stringify(running, null, 2)}\n`);
   }
-  printLine(banner(running, dataDir));
+  for (const line of banner(running, dataDir)) printLine(line);
 }
 
 async function openDataDir(named: string): Promise<string> {
-  const dataDir = await ensureDataDir(path.resolve(named)).catch((error: NodeJS.ErrnoException) => {
-    throw new UsageError(`Cannot use ${named} as data folder: ${error.message}.`, 'Correct --data-dir.');
-  });
-  // It holds passwords and lies in people's projects.
-  const ignore = path.join(dataDir, '.gitignore');
-  if ((await readFile(ignore, 'utf8').catch(() => '')) === '') await writeFile(ignore, '*\n');
-  return dataDir;
+  try {
+    const dataDir = await ensureDataDir(path.resolve(named));
+    // It holds passwords and lies in people's projects.
+    const ignore = path.join(dataDir, '.gitignore');
+    if ((await readFile(ignore, 'utf8').catch(() => '')) === '') await writeFile(ignore, '*\n');
+    return dataDir;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : error;
+    throw new UsageError(`Cannot use ${named} as data folder: ${why}.`, 'Correct --data-dir.');
+  }
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Ledger, TaskListRow } from '../../ledger/generated.ts';
 import { asCaller, type CallerOptions, callerOptions } from './caller.ts';
-import { printJson, printLine, printTable, visible, when } from './output.ts';
+import { printJson, printLine, printTable, when } from './output.ts';
 
 interface CreateOptions extends CallerOptions {
   id?: string;
@@ -27,7 +27,7 @@ export function addTaskCommands(program: Command): void {
         parent_task_id: options.parent,
       });
       if (options.json) printJson(row);
-      else printLine(`created task ${visible(row.id)}`);
+      else printLine(`created task ${row.id}`);
     });
   });
 

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { asAdministrator, databaseOptions, findTarget } from './caller.ts';
 import { errorCode, UsageError } from './failure.ts';
-import { note, printJson, printLine, printTable, visible, when } from './output.ts';
+import { note, printJson, printLine, printTable, when } from './output.ts';
 
 interface DatabaseOptions {
   databaseUrl?: string;
@@ -53,7 +53,7 @@ export function addTokenCommands(program: Command): void {
     const { databaseUrl } = await findTarget(options);
     const row = await asAdministrator(databaseUrl, (ledger) => ledger.tokenRevoke({ token_id: id }));
     if (options.json) printJson(row);
-    else printLine(`revoked ${row.id} (${visible(row.name)}) at ${when(row.revoked_at)} UTC`);
+    else printLine(`revoked ${row.id} (${row.name}) at ${when(row.revoked_at)} UTC`);
   });
 
   const workspace = program.command('workspace').description('make workspaces (for administrators)');
@@ -69,7 +69,7 @@ export function addTokenCommands(program: Command): void {
       ledger.workspaceCreate({ name, workspace_id: options.id }),
     );
     if (options.json) printJson(row);
-    else printLine(`created workspace ${visible(row.id)}`);
+    else printLine(`created workspace ${row.id}`);
   });
 }
 

@@ -1,7 +1,8 @@
-import { writeFile } from 'node:fs/promises';
+import { chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { cli, expectMistake, succeed, useFolder } from './process.ts';
+import { cli, expectMistake, launch, nobody, startCli, succeed, useFolder } from './process.ts';
 
 const folder = useFolder();
 const nowhere = 'postgres://someone:secret@127.0.0.1:1/none';
@@ -77,4 +78,85 @@ test('a database URL that is none is a mistake in the command', async () => {
     'not a URL',
     'postgres://',
   );
+});
+
+const description = {
+  url: 'http://127.0.0.1:1',
+  mcp_url: 'http://127.0.0.1:1/mcp',
+  ws_url: 'ws://127.0.0.1:1/ws',
+  database_url: nowhere,
+  token: 'x',
+  task_id: null,
+  pid: process.pid,
+};
+
+test.for([
+  { what: 'that is empty', text: '' },
+  { what: 'that is half-written', text: '{"url": "http://127.0.0.1:4' },
+  { what: 'with null', text: 'null' },
+  { what: 'with a list', text: '[1]' },
+  { what: 'without a URL', text: JSON.stringify({ ...description, url: undefined }) },
+  { what: 'with a database URL that is none', text: JSON.stringify({ ...description, database_url: 'x' }) },
+  ...[0, -1, 1.5, 2 ** 31, 1e300, '1'].map((pid) => ({
+    what: `with the pid ${pid}`,
+    text: JSON.stringify({ ...description, pid }),
+  })),
+])('a running.json $what names no running start', async ({ text }) => {
+  const dataDir = path.join(folder.path, '.planledger');
+  await mkdir(dataDir, { recursive: true });
+  await writeFile(path.join(dataDir, 'running.json'), text);
+  const show = ['plan', 'show', 't'];
+  expectMistake(await cli([...show, '--data-dir', dataDir]), 2, 'No `planledger start` is running on', dataDir);
+  expectMistake(await cli(show, { cwd: folder.path }), 2, 'No database', 'planledger start');
+});
+
+test.for([
+  { what: 'in a folder that does not exist', file: 'none/ready.json', says: 'no such file or directory' },
+  { what: 'below a file', file: 'plain/ready.json', says: 'not a directory' },
+  { what: 'that is a folder', file: '.', says: 'not an ordinary file' },
+  { what: 'without a name', file: '', says: 'not an ordinary file' },
+  { what: 'that is a pipe', file: 'pipe', says: 'not an ordinary file' },
+])('start refuses a ready file $what before anything is started', async ({ file, says }) => {
+  await writeFile(path.join(folder.path, 'plain'), '');
+  await launch('mkfifo', ['-m', '600', 'pipe'], { cwd: folder.path }).ended; // only the first time
+  const dataDir = path.join(folder.path, 'not-started');
+  const args = ['start', '--port', '0', '--data-dir', dataDir, '--ready-file', file];
+  const result = await cli(args, { cwd: folder.path });
+  expectMistake(result, 2, 'usage: Cannot use', says, 'Give --ready-file a file in a folder');
+  expect(await readdir(dataDir)).toEqual(['.gitignore']);
+});
+
+test.runIf(process.getuid?.() === 0)(
+  'start refuses folders that it may not write to, each with its option',
+  async () => {
+    const theirs = path.join(folder.path, 'theirs');
+    await mkdir(theirs);
+    await chown(theirs, nobody, nobody);
+    const start = (...args: string[]) => cli(['start', '--port', '0', ...args], { cwd: theirs, uid: nobody });
+    const file = path.join(folder.path, 'ready.json');
+    expectMistake(await start('--ready-file', file), 2, `Cannot use ${file} as ready file`, 'EACCES', '--ready-file');
+    expectMistake(await start('--data-dir', folder.path), 2, 'as data folder', 'EACCES', '--data-dir');
+  },
+);
+
+test('start removes the ready file that a killed one left before anything that takes time, and none that is true', async () => {
+  const file = path.join(folder.path, 'stale.json');
+  const args = ['start', '--port', '0', '--data-dir', 'external', '--ready-file', 'stale.json'];
+  const start = () => cli(args, { cwd: folder.path, env: { DATABASE_URL: nowhere } });
+  // Half-written; of a process that is gone; of one whose pid is another program's by now.
+  const ended = startCli(['--version']);
+  await ended.ended;
+  for (const text of ['{', ...[ended.child.pid, process.pid].map((pid) => JSON.stringify({ ...description, pid }))]) {
+    await writeFile(file, text);
+    expectMistake(await start(), 1, 'database_unavailable');
+    await expect(readFile(file), text).rejects.toMatchObject({ code: 'ENOENT' });
+  }
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const alive = JSON.stringify({ ...description, url: `http://127.0.0.1:${port}` });
+  await writeFile(file, alive);
+  expectMistake(await start(), 1, 'database_unavailable');
+  server.close();
+  expect(await readFile(file, 'utf8')).toBe(alive);
 });

@@ -14,6 +14,9 @@ const main = path.join(checkout, 'src/surfaces/cli/main.ts');
 const compileCache = path.join(checkout, 'node_modules/.cache/planledger-compile');
 const boundMs = 40_000;
 
+/** A user id without an entry in the system's list of users. */
+export const nobody = 54_321;
+
 /** How a process ended and what it wrote. */
 export interface Result {
   code: number | null;
@@ -32,6 +35,8 @@ interface SpawnOptions {
   env?: Record<string, string>;
   cwd?: string;
   input?: string | Uint8Array;
+  /** Runs it as this user and group; only root can. */
+  uid?: number;
 }
 
 // Nothing of the caller's set-up: a DATABASE_URL of theirs must not become part of a test.
@@ -43,6 +48,7 @@ const inherited = Object.fromEntries(
 export function launch(program: string, args: string[], options: SpawnOptions = {}): Running {
   const child = spawn(program, args, {
     cwd: options.cwd ?? os.tmpdir(),
+    ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
     // Without the cache a start of the program is mostly compiling.
     env: { ...inherited, NODE_COMPILE_CACHE: compileCache, ...options.env },
     timeout: boundMs,

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { chown, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { beforeAll, expect, test } from 'vitest';
@@ -7,6 +8,7 @@ import { type Cast, makeCast, useDatabase } from '../../support/fixture.ts';
 import {
   cli,
   expectMistake,
+  nobody,
   type Running,
   ready,
   startCli,
@@ -144,6 +146,21 @@ test('start on DATABASE_URL makes the sample in an empty database, once, and kee
   expect(
     await succeed(['plan', 'history', 'sample-task'], { env: { ...env, PLANLEDGER_TOKEN: String(elsewhere?.token) } }),
   ).toMatch(/^1 /m);
+});
+
+test.runIf(process.getuid?.() === 0)('start works for a user without an entry in the system, as User', async () => {
+  const env = { DATABASE_URL: await databases.empty() };
+  const place = path.join(folder.path, 'nobody');
+  await mkdir(place);
+  await chown(place, nobody, nobody);
+  const file = path.join(place, 'ready.json');
+  const args = ['start', '--port', '0', '--data-dir', place, '--ready-file', file];
+  const running = kept(startCli(args, { env, uid: nobody }));
+  const { token } = await ready(running, file);
+  const history = ['plan', 'history', 'sample-task', '--token', String(token)];
+  expect(await succeed(history, { env })).toContain(' User (user) ');
+  running.child.kill('SIGINT');
+  expect(await running.ended).toMatchObject({ code: 0 });
 });
 
 test('start on a database with workspaces of others makes nothing there and says how to get a token', async () => {

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import postgres from 'postgres';
@@ -86,8 +86,8 @@ test('a killed start is taken over by the next one, with everything that was wri
   expect((await processesIn(dataDir)).length).toBeGreaterThan(0); // its PostgreSQL
 
   const second = start(dataDir);
-  await waitForBanner(second);
-  const after = JSON.parse(await readFile(second.file, 'utf8'));
+  while (!second.output.stderr.includes('using it')) await new Promise((resolve) => setTimeout(resolve, 5));
+  const after = await ready(second, second.file); // never that of the first
   expect(after).toMatchObject({ token: before.token, database_url: before.database_url, pid: second.child.pid });
   const shown = await cli(['plan', 'show', 'sample-task', '--data-dir', dataDir]);
   expect(shown.stdout).toMatch(/\n\nsurvives$/);
@@ -109,6 +109,22 @@ test('a second start on one data folder is refused with what to do, and leaves t
   expect(JSON.parse(await readFile(first.file, 'utf8'))).toEqual(info);
   expect((await fetch(`${info.url}/readyz`)).status).toBe(200);
   expect(await cli(['plan', 'append', 'sample-task', 'still here', '--data-dir', dataDir])).toMatchObject({ code: 0 });
+  expect(await stop(first)).toBe(0);
+});
+
+test('a damaged running.json is replaced by a start, and taken for none while one runs', async () => {
+  const dataDir = path.join(folder.path, 'twice');
+  const described = path.join(dataDir, 'running.json');
+  await writeFile(described, '{"url": "http://127.');
+  const first = start(dataDir);
+  await ready(first, first.file);
+  expect(await cli(['plan', 'show', 'sample-task', '--data-dir', dataDir])).toMatchObject({ code: 0 });
+  await writeFile(described, '{}');
+  expect(await start(dataDir).ended).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining(`Another \`planledger start\` is using ${dataDir}; it keeps running`),
+  });
   expect(await stop(first)).toBe(0);
 });
 
