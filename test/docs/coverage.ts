@@ -24,11 +24,6 @@ export const notExecuted: { page: Page; firstLine: string; reason: string }[] = 
   },
   {
     page: 'README.md',
-    firstLine: 'npm ci && npm test',
-    reason: 'would run itself; .ci/run does this in a clean clone',
-  },
-  {
-    page: 'README.md',
     firstLine:
       'claude mcp add --transport http planledger http://127.0.0.1:4141/mcp --header "Authorization: Bearer $PLANLEDGER_TOKEN"',
     reason: 'needs a program of others; readme.test.ts connects with the URL and the command it names',

@@ -39,5 +39,8 @@ test('every ts block of README.md and docs/errors.md has the right types and pri
     const promised = [...block.text.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, text]) => text);
     expect(promised.length).toBeGreaterThan(0);
     expect(result.stdout.trimEnd().split('\n')).toEqual(promised);
+    if (block.page !== 'README.md') continue;
+    const again = await launch(process.execPath, [file], { env }).ended;
+    expect(again.stdout, 'the second run, as the README says').toMatch(/^appended true\n/);
   }
 });

@@ -103,7 +103,7 @@ function databaseFailure(error: unknown): Failure | undefined {
     return known(
       'database_unavailable',
       `The database cannot be reached (${text}).`,
-      'Start it, or correct DATABASE_URL; `planledger start` brings a PostgreSQL of its own.',
+      'Start it, or correct DATABASE_URL; with it unset (`unset DATABASE_URL`), `planledger start` brings a PostgreSQL of its own.',
     );
   }
   if (code === '28P01' || code === '28000') {
