@@ -12,15 +12,21 @@ begin
   if p_lock_wait not between interval '1 millisecond' and interval '10 minutes' then
     perform refuse_argument('lock_wait', 'lock_wait must be from 1 millisecond to 10 minutes.', c_operation, null, false);
   end if;
-  if p_coalesce_window > interval '1 year' then
-    perform refuse_argument('coalesce_window', 'coalesce_window must be at most 1 year.', c_operation, null, false);
+  -- Compared and kept as seconds: PostgreSQL compares intervals as if a month had 30 days.
+  if extract(epoch from p_coalesce_window) > extract(epoch from interval '360 days') then
+    perform refuse_argument('coalesce_window', 'coalesce_window must be at most 360 days.', c_operation, null, false);
   end if;
   return query
     update settings as s
-    set coalesce_window = coalesce(p_coalesce_window, s.coalesce_window), lock_wait = coalesce(p_lock_wait, s.lock_wait)
+    set coalesce_window = case
+        when p_coalesce_window is null then s.coalesce_window
+        when p_coalesce_window <= interval '0' then interval '0'
+        else make_interval(secs => extract(epoch from p_coalesce_window)::double precision)
+      end,
+      lock_wait = coalesce(p_lock_wait, s.lock_wait)
     returning s.coalesce_window, s.lock_wait;
 end
 $$;
 
 comment on function planledger.settings_change(interval, interval) is
-  'Changes the settings that are not null, for every process at once, and answers all of them. p_coalesce_window: zero or less means never, at most 1 year; p_lock_wait: 1 ms to 10 minutes. For administrators. Raises validation_error.';
+  'Changes the settings that are not null, for every process at once, and answers all of them. p_coalesce_window: zero or less means never, at most 360 days; p_lock_wait: 1 ms to 10 minutes. For administrators. Raises validation_error.';

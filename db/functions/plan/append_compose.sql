@@ -19,6 +19,7 @@ declare
   v_now timestamptz;
   v_merge boolean;
   v_removed integer;
+  v_in_the_way boolean;
 begin
   perform version_check(c_operation, p_task_id, v_head, p_expected_version, false);
 
@@ -26,11 +27,21 @@ begin
   v_bytes := octet_length(p_fragment) + case v_kept_bytes when 0 then 0 else v_kept_bytes + 2 end;
   perform size_check(c_operation, p_task_id, v_bytes);
 
+  begin
+    -- A segment that a revision deleted by hand left behind is in the way of the next.
+    v_in_the_way := exists (
+      select from plan_segments g where g.task_id = p_task_id and g.seq > v_head.last_segment
+    );
+  exception
+    when lock_not_available or serialization_failure or deadlock_detected then
+      raise;
+    when others then
+      raise log 'planledger: segments of task % cannot be read: % (SQLSTATE %)', p_task_id, sqlerrm, sqlstate;
+      perform refuse('plan_head_unavailable', c_operation, p_task_id);
+  end;
   if v_kept_bytes = 0 then
     return document_write('appended', c_operation, p_task_id, p_caller, v_head, p_title, p_fragment);
-  elsif v_head.last_segment - v_head.first_segment + 1 >= p_segments_max
-     -- A segment that a revision deleted by hand left behind is in the way of the next.
-     or exists (select from plan_segments g where g.task_id = p_task_id and g.seq > v_head.last_segment) then
+  elsif v_in_the_way or v_head.last_segment - v_head.first_segment + 1 >= p_segments_max then
     return document_write('appended', c_operation, p_task_id, p_caller, v_head, p_title,
       text_without_trailing_space(revision_text('plan_head_unavailable', c_operation, p_task_id,
         v_head.first_segment, v_head.last_segment, v_head.tail, v_head.content_bytes)) || E'\n\n' || p_fragment);

@@ -25,6 +25,10 @@ declare
   v_number integer;
   v_segment integer;
 begin
+  -- Only the latest revision is joined. HEAD is that one, unless it was moved by hand.
+  v_merge := v_merge and not exists (
+    select from plan_revisions r where r.task_id = p_task_id and r.revision_number > p_head.revision_number
+  );
   if v_merge then
     v_removed := p_head.removed_chars + text_removed_chars(
       revision_text('plan_head_unavailable', p_operation, p_task_id,

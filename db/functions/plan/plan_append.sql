@@ -60,7 +60,7 @@ begin
           and r.tail in ('', E'\n', E'\n\n')  -- kept whole by the separator, so nothing is removed
           and r.last_segment - r.first_segment + 1 < c_segments_max
           and r.content_bytes - octet_length(r.tail) + 2 + octet_length(v_fragment) <= content_max_bytes()
-          and revision_merges(r.mergeable, r.author_id, r.created_at, r.updated_at, p_principal, v_now,
+          and revision_merges(r.mergeable, r.author_id, r.created_at, r.updated_at, p_principal, greatest(v_now, r.updated_at),
             (select c.coalesce_window from settings c where c.singleton))
         returning p.id as plan_id, r.title, r.content_bytes, r.content_chars, r.revision_number, r.id, r.write_version,
           r.last_segment
@@ -78,7 +78,7 @@ begin
         return v_ack;
       end if;
     exception
-      when lock_not_available or serialization_failure or deadlock_detected or read_only_sql_transaction then
+      when lock_not_available or serialization_failure or deadlock_detected then
         raise;
       when others then
         null;  -- raised again, or told as what it means, below

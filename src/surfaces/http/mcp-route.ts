@@ -50,7 +50,7 @@ export function mcpRoute(
     async handler(request, reply) {
       responses.add(reply.raw);
       const response = await answer(request, reply);
-      if (response.headers.get('content-type') !== 'text/event-stream') return response;
+      if (!isEventStream(response)) return response;
       responses.becameStream(reply.raw);
       return opened(response);
     },
@@ -67,10 +67,11 @@ export function mcpRoute(
     const parsed = parseJson(request.body as Buffer);
     if ('problem' in parsed) return rpcError(-32700, parsed.problem);
     const body = parsed.value;
+    if (typeof body !== 'object' || body === null) return rpcError(-32600, 'This is not a JSON-RPC message.');
     if (!(await isLegacyRequest(message, body))) {
-      const listening = (body as { method?: unknown }).method === 'subscriptions/listen';
-      const bounded = listening ? endingAfter(message, limits.idleMs) : message;
-      return stateless.fetch(bounded, { parsedBody: body, authInfo: auth });
+      const response = await stateless.fetch(message, { parsedBody: body, authInfo: auth });
+      if (isEventStream(response)) endAfter(reply, limits.idleMs);
+      return response;
     }
     if (request.headers['mcp-session-id'] === undefined && isInitializeRequest(body)) {
       return sessions.open(message, body, auth);
@@ -115,12 +116,17 @@ function webRequest(request: FastifyRequest, reply: FastifyReply): Request {
   }
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
-  return new Request(`http://${request.headers.host}/mcp`, { method: request.method, headers, signal: gone.signal });
+  return new Request('http://localhost/mcp', { method: request.method, headers, signal: gone.signal });
 }
 
-/** Nothing but its end looks at the token of a stream again: one that was opened lasts as long as an idle session. */
-function endingAfter(request: Request, ms: number): Request {
-  return new Request(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(ms)]) });
+/** Nothing but its end looks at the token of a stream again: one outside a session lasts as long as an idle session. */
+function endAfter(reply: FastifyReply, ms: number): void {
+  const timer = setTimeout(() => reply.raw.destroy(), ms).unref();
+  reply.raw.once('close', () => clearTimeout(timer));
+}
+
+function isEventStream(response: Response): boolean {
+  return response.headers.get('content-type') === 'text/event-stream';
 }
 
 function rpcError(code: number, message: string): Response {

@@ -36,13 +36,16 @@ export function sendRefusal(thrown: unknown, reply: FastifyReply, logger: Logger
   return reply.code(refusal.status).headers(refusal.headers).send(refusal.error.toJSON());
 }
 
-/** Answers what is not even a request, in the same form, and ends the connection. */
-export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+/**
+ * Answers what is not even a request, in the same form, and ends the connection. Where a request before it is not
+ * answered yet, this would be read as its answer: then the connection only ends.
+ */
+export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, answering: boolean): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return; // nobody is there
   const [status, problem] = unreadable[error.code ?? ''] ?? [400, 'This is not an HTTP request.'];
   const body = JSON.stringify(requestRefusal(status, 'request', problem).error.toJSON());
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8`;
-  if (socket.writable) {
+  if (socket.writable && !answering) {
     socket.write(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
   }
   socket.destroy(error);

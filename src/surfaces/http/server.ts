@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Logger } from 'pino';
 import type { Ledger } from '../../ledger/generated.ts';
@@ -27,12 +28,17 @@ export interface HttpServerOptions {
  */
 export async function buildHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
   const { sql, ledger, logger, allowedHosts, allowedOrigins } = options;
+  const answering = new WeakSet<Socket>();
   const app = fastify({
     logger: false,
     forceCloseConnections: true,
     requestTimeout: 120_000,
     frameworkErrors: (error, _request, reply) => sendRefusal(error, reply, logger),
-    clientErrorHandler: refuseUnreadable,
+    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, answering.has(socket)),
+  });
+  app.server.on('request', ({ socket }, response) => {
+    answering.add(socket);
+    response.once('close', () => answering.delete(socket));
   });
   app.setErrorHandler((error, _request, reply) => sendRefusal(error, reply, logger));
   app.setNotFoundHandler((_request, reply) =>

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type AuthInfo, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import { createMcpServer, type McpSurface } from '../mcp/server.ts';
 import { requestRefusal } from './refusal.ts';
 
@@ -12,8 +13,8 @@ interface Session {
   usedAt: number;
   /** Calls under way: how each is answered should the session end first. */
   waiting: Set<(response: Response) => void>;
-  /** JSON-RPC ids of calls under way: the SDK tells answers apart by them. */
-  ids: Set<unknown>;
+  /** Calls under way by their JSON-RPC ids, by which the SDK tells answers apart; what cancels each. */
+  calls: Map<unknown, AbortController>;
 }
 
 /** How many sessions there may be and for how long. */
@@ -44,7 +45,14 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
     async open(request, body, auth) {
       if (sessions.size >= limits.max) makeRoom();
       const id = randomUUID();
-      const server = createMcpServer(surface);
+      const calls: Session['calls'] = new Map();
+      const server = createMcpServer({
+        ...surface,
+        gone({ mcpReq }) {
+          const call = calls.get(mcpReq.id);
+          return call === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, call.signal]);
+        },
+      });
       // Nothing here streams: an answer is one JSON body, which costs less than an event stream.
       const transport = new WebStandardStreamableHTTPServerTransport({
         sessionIdGenerator: () => id,
@@ -58,7 +66,7 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
         idle,
         usedAt: performance.now(),
         waiting: new Set(),
-        ids: new Set(),
+        calls,
       };
       sessions.set(id, session);
       const response = await handle(session, request, body, auth);
@@ -71,15 +79,18 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
       if (session === undefined || session.tokenId !== auth.clientId) throw unknownSession();
       session.usedAt = performance.now();
       session.idle.refresh();
-      const ids = requestIds(body);
-      if (new Set(ids).size < ids.length || ids.some((one) => session.ids.has(one))) {
+      const { cancelled, others } = withoutCancellations(body);
+      for (const one of cancelled) session.calls.get(one)?.abort();
+      if (cancelled.length > 0 && others === undefined) return new Response(null, { status: 202 });
+      const ids = requestIds(others);
+      if (new Set(ids).size < ids.length || ids.some((one) => session.calls.has(one))) {
         throw requestRefusal(400, 'id', 'The JSON-RPC id belongs to a call that is not answered yet. Use another one.');
       }
-      for (const one of ids) session.ids.add(one);
+      for (const one of ids) session.calls.set(one, abortedBy(request.signal));
       try {
-        return await handle(session, request, body, auth);
+        return await handle(session, request, others, auth);
       } finally {
-        for (const one of ids) session.ids.delete(one);
+        for (const one of ids) session.calls.delete(one);
         if (request.method === 'DELETE') await end(id);
       }
     },
@@ -92,8 +103,6 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
   async function handle(session: Session, request: Request, body: unknown, auth: AuthInfo): Promise<Response> {
     const { promise: ended, resolve } = Promise.withResolvers<Response>();
     session.waiting.add(resolve);
-    // A client that hangs up or cancels gets no answer from the SDK; its call must not keep the session for ever.
-    request.signal.addEventListener('abort', () => resolve(new Response(null, { status: 499 })), { once: true });
     try {
       return await Promise.race([
         session.transport.handleRequest(request, { parsedBody: body, authInfo: auth }),
@@ -129,6 +138,34 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
     for (const answer of session.waiting) answer(Response.json(error.toJSON(), { status: 404 }));
     await session.transport.close();
   }
+}
+
+/**
+ * The ids of the calls that a message cancels, and the rest of it. The SDK, told of a cancellation, would never answer
+ * the call's request; so we cancel the call, and its refusal is the answer.
+ */
+function withoutCancellations(body: unknown): { cancelled: unknown[]; others: unknown } {
+  const messages: unknown[] = Array.isArray(body) ? body : [body];
+  const cancelled = messages.flatMap((message) => {
+    const notification = cancellation.safeParse(message).data;
+    return notification === undefined ? [] : [notification.params.requestId];
+  });
+  if (cancelled.length === 0) return { cancelled, others: body };
+  const others = messages.filter((message) => !cancellation.safeParse(message).success);
+  return { cancelled, others: others.length === 0 ? undefined : others };
+}
+
+const cancellation = z.object({
+  id: z.undefined().optional(), // with one it is a request, and unknown
+  method: z.literal('notifications/cancelled'),
+  params: z.object({ requestId: z.union([z.string(), z.number()]) }),
+});
+
+/** A controller that also fires when the client hangs up. */
+function abortedBy(signal: AbortSignal): AbortController {
+  const controller = new AbortController();
+  signal.addEventListener('abort', () => controller.abort(), { once: true });
+  return controller;
 }
 
 /** The ids of the calls in a message; notifications and answers have none. */

@@ -24,6 +24,8 @@ export interface McpSurface {
   logger: Logger;
   /** @throws PlanledgerError when the caller is nobody, or nobody could be asked. */
   caller(context: ServerContext): Promise<Caller>;
+  /** Fires when nobody waits for the answer any more; the SDK's own signal when absent. */
+  gone?(context: ServerContext): AbortSignal;
 }
 
 /**
@@ -53,6 +55,7 @@ export function createMcpServer(surface: McpSurface): Server {
       const names = tools.map(({ listing }) => listing.name).join(', ');
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no such tool. The tools are ${names}.`);
     }
+    const signal = surface.gone?.(context) ?? context.mcpReq.signal;
     try {
       const caller = await surface.caller(context);
       if (listedUnknown) {
@@ -60,7 +63,7 @@ export function createMcpServer(surface: McpSurface): Server {
         await server.sendToolListChanged();
       }
       // Whether the token may use this tool is decided in SQL, where its scopes are checked with its reach.
-      return await tool.call(withSignal(surface.ledger, gone(context)), caller, params.arguments ?? {});
+      return await tool.call(withSignal(surface.ledger, signal), caller, params.arguments ?? {});
     } catch (error) {
       const failure = toPlanledgerError(error, tool.operation, null);
       logFailure(surface.logger, failure);
@@ -68,12 +71,6 @@ export function createMcpServer(surface: McpSurface): Server {
     }
   });
   return server;
-}
-
-/** Fires when nobody waits for the answer any more: the client cancelled the call, hung up or ended the session. */
-function gone({ mcpReq, http }: ServerContext): AbortSignal {
-  const hungUp = http?.req?.signal;
-  return hungUp === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, hungUp]);
 }
 
 function listing({ listing }: PlanTool, limit: number | null): Tool {

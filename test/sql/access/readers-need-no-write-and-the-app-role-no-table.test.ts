@@ -53,3 +53,26 @@ test('objects of the caller with the names the functions use are not picked up',
   expect(await session.ledger.planGet(by)).toMatchObject({ content: 'a\n\nb\u3000' });
   await closeSessions(session);
 });
+
+test.each([null, 'r'])(
+  'an append in a read-only transaction is refused in the usual order, request id %s',
+  async (id) => {
+    const [cast, stranger] = [await makePlan(db, 'a'), await makePlan(db, 'b')];
+    const refusal = async (mode: string, principal: string, fragment: string) => {
+      const session = await openSession(db, 'read only');
+      await session.sql.unsafe(`begin isolation level ${mode} read only`);
+      const call = session.sql`
+      select * from planledger.plan_append(${principal}, ${cast.task}, ${fragment}, p_request_id => ${id})`;
+      const code = await call.then(
+        () => 'was not refused',
+        (error: { code: string }) => error.code,
+      );
+      await closeSessions(session);
+      return code;
+    };
+    expect(await refusal('repeatable read', cast.agent, 'b')).toBe('TP409');
+    expect(await refusal('read committed', stranger.agent, 'b')).toBe('TP403');
+    expect(await refusal('read committed', cast.agent, ' ')).toBe('TP400');
+    expect(await refusal('read committed', cast.agent, 'b')).toBe('25006');
+  },
+);

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { makeCast, useDatabase } from '../../support/fixture.ts';
 
 const db = useDatabase();
@@ -43,4 +43,32 @@ test('a segment left behind is stepped over by the next append', async () => {
   await db.admin`insert into planledger.plan_segments (task_id, seq, body) values (${task}, 90, 'stray')`;
   await db.ledger.planAppend({ ...by, principal: service, fragment: 'three' });
   expect((await db.ledger.planGet(by))?.content).toBe('one\n\ntwo\n\nthree');
+});
+
+test.each(['append', 'append with a request id', 'replace'])(
+  'behind a HEAD moved by hand to an older revision, %s adds a revision and the newer text stays',
+  async (write) => {
+    const { user, service, task } = await makeCast(db);
+    const by = { principal: user, task_id: task };
+    const first = await db.ledger.planCreate({ ...by, content: 'one' });
+    const { revision_id } = await db.ledger.planAppend({ ...by, principal: service, fragment: 'two' });
+    await db.admin`update planledger.plans set revision_number = 1 where task_id = ${task}`;
+    const ack =
+      write === 'replace'
+        ? await db.ledger.planReplace({ ...by, content: 'one\n\nthree', expected_version: first.version })
+        : await db.ledger.planAppend({ ...by, fragment: 'three', request_id: write === 'append' ? null : 'r' });
+    expect(ack).toMatchObject({ revision_number: 3, coalesced: false });
+    expect((await db.ledger.planGet(by))?.content).toBe('one\n\nthree');
+    expect((await db.ledger.revisionGet({ ...by, revision_id })).content).toBe('one\n\ntwo');
+  },
+);
+
+test('segments that may not be read are told as an unreadable plan', async () => {
+  const { user, task } = await makeCast(db);
+  const by = { principal: user, task_id: task };
+  await db.ledger.planCreate({ ...by, content: 'one' });
+  await db.admin`revoke select on planledger.plan_segments from planledger_owner`;
+  onTestFinished(async () => void (await db.admin`grant select on planledger.plan_segments to planledger_owner`));
+  const call = db.ledger.planAppend({ ...by, fragment: 'two', request_id: 'r' });
+  await expect(call).rejects.toMatchObject({ code: 'plan_head_unavailable', writeApplied: false });
 });

@@ -51,6 +51,33 @@ test.each(['0', '-1 minute'])('a window of %s never joins', async (setting) => {
   expect(await append(cast, 'c')).toMatchObject({ coalesced: false, revision_number: 3 });
 });
 
+test('a window may be as long as 360 days, and is kept as the time it is', async () => {
+  expect((await window('360 days')).coalesce_window).toBe('8640:00:00');
+  expect((await window('1 month')).coalesce_window).toBe('720:00:00');
+  for (const longer of ['361 days', '1 year', 'infinity']) {
+    await expect(window(longer)).rejects.toMatchObject({ code: 'validation_error' });
+  }
+  await window('30 days');
+  const cast = await makePlan(db, 'a');
+  await age(db, cast.task, '29 days 23 hours');
+  expect(await append(cast, 'b')).toMatchObject({ coalesced: true });
+  await age(db, cast.task, '30 days 1 hour');
+  expect(await append(cast, 'c')).toMatchObject({ coalesced: false });
+});
+
+test.each([undefined, 'with-request-id'])(
+  'a clock that was ahead counts the same however an append goes: %s',
+  async (id) => {
+    const cast = await makePlan(db, 'a');
+    await db.admin`update planledger.plan_revisions
+    set created_at = created_at - interval '30 minutes', updated_at = updated_at + interval '2 hours'
+    where task_id = ${cast.task}`;
+    const by = { principal: cast.agent, task_id: cast.task };
+    const ack = await db.ledger.planAppend({ ...by, fragment: 'b', request_id: id });
+    expect(ack).toMatchObject({ coalesced: false, revision_number: 2 }); // 2.5 hours after it was created
+  },
+);
+
 test('the window is one setting for every connection at once', async () => {
   const cast = await makePlan(db, 'a');
   await age(db, cast.task, '50 minutes');

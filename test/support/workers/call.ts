@@ -17,12 +17,11 @@ export interface CallConfiguration {
 const { url, applicationName, calls } = configuration<CallConfiguration>();
 const test = listen();
 const sql = await connect(url, { max: calls.length, applicationName });
+const ledger = createLedger(sql) as unknown as Record<string, (values: Record<string, unknown>) => Promise<unknown>>;
 report('ready');
 await test.told('go');
 await Promise.all(
   calls.map(async ([method, values]) => {
-    // A facade of its own too: of the calls that one makes for a task, two are at the database.
-    const ledger = createLedger(sql) as unknown as Record<string, (values: object) => Promise<unknown>>;
     try {
       report('answered', { method, answer: await ledger[method]?.(values) });
     } catch (error) {

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
 import { createLedger } from '../../../src/ledger/ledger.ts';
+import { holdPlanLock, untilWaiting } from '../../chaos/support/locks.ts';
 import { makeCast, useDatabase } from '../../support/fixture.ts';
 import { caller, connectHttp, fields, startHttp, texts, tokenFor, toolNames } from '../mcp/clients.ts';
 import { initialize, openSession, ping, post, send, toolCall } from './raw.ts';
@@ -13,6 +16,11 @@ async function start(options: Parameters<typeof startHttp>[1] = {}) {
   const cast = await makeCast(db);
   const { id, token } = await tokenFor(db, cast.agent);
   return { cast, tokenId: id, token, ...(await startHttp(db, options)) };
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose_gc');
+  runInNewContext('gc')();
 }
 
 /** Opens the session's event stream; `ended` settles when the server ends it. */
@@ -206,6 +214,78 @@ test('an id that is not answered yet is refused in its session, at once and in a
   expect(plan?.content).toBe('a\n\nb\n\nf');
 });
 
+test('a cancelled call is answered at once, its id and its session are free again', async () => {
+  const { url, token, cast } = await start({ maxSessions: 1, sessionIdleMs: 300 });
+  const id = await openSession(url, token);
+  await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
+  const release = await holdPlanLock(db.admin, cast.task);
+  const append = (content: string) => toolCall(7, toolNames.update ?? '', { content, mode: 'append' });
+  const call = post(url, token, append('cancelled'), session(id));
+  await untilWaiting(db.admin, 'test app', 1);
+  const cancellation = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
+  expect((await post(url, token, { ...cancellation, params: { requestId: 8 } }, session(id))).status).toBe(202);
+  await untilWaiting(db.admin, 'test app', 1); // that was another's
+  expect((await post(url, token, cancellation, session(id))).status).toBe(202);
+  expect(JSON.parse((await call).text).result.structuredContent).toMatchObject({
+    code: 'database_unavailable',
+    write_applied: false,
+  });
+  await release();
+  const again = JSON.parse((await post(url, token, append('b'), session(id))).text);
+  expect(again.result.structuredContent).toMatchObject({ outcome: 'appended' });
+  await expect.poll(async () => (await post(url, token, initialize)).status).toBe(200);
+  expect((await db.ledger.planGet({ principal: cast.agent, task_id: cast.task }))?.content).toBe('a\n\nb');
+});
+
+test('of a batch, the call that is cancelled is refused and the others are answered', async () => {
+  const { url, token, cast } = await start();
+  const older = { ...initialize, params: { ...initialize.params, protocolVersion: '2025-03-26' } };
+  const id = String((await post(url, token, older)).headers['mcp-session-id']);
+  await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
+  const release = await holdPlanLock(db.admin, cast.task);
+  const append = (n: number, content: string) => toolCall(n, toolNames.update ?? '', { content, mode: 'append' });
+  const batch = post(url, token, [append(1, 'cancelled'), append(2, 'b')], session(id));
+  await untilWaiting(db.admin, 'test app', 2);
+  await post(
+    url,
+    token,
+    [
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } },
+      { ...ping, id: 3 },
+    ],
+    session(id),
+  );
+  await untilWaiting(db.admin, 'test app', 1);
+  await release();
+  const answers = JSON.parse((await batch).text) as { id: number; result: { structuredContent: object } }[];
+  expect(answers.find((one) => one.id === 1)?.result.structuredContent).toMatchObject({ code: 'database_unavailable' });
+  expect(answers.find((one) => one.id === 2)?.result.structuredContent).toMatchObject({ outcome: 'appended' });
+  expect((await db.ledger.planGet({ principal: cast.agent, task_id: cast.task }))?.content).toBe('a\n\nb');
+});
+
+test('a call is never given the answer of one whose client hung up, though it has the same id', async () => {
+  const { url, token, cast } = await start();
+  const id = await openSession(url, token);
+  await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
+  for (let round = 0; round < 40; round += 1) {
+    const hangUp = new AbortController();
+    const headers = { authorization: `Bearer ${token}`, accept: 'application/json, text/event-stream' };
+    const body = JSON.stringify(toolCall(7, toolNames.update ?? '', { content: 'b', mode: 'append' }));
+    const first = fetch(url, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json', ...session(id) },
+      body,
+      signal: hangUp.signal,
+    }).catch(() => null);
+    await sleep(round % 8);
+    hangUp.abort();
+    await first;
+    const second = await post(url, token, toolCall(7, toolNames.get ?? '', {}), session(id));
+    if (second.status === 400) expect(second.text).toContain('not answered yet');
+    else expect(JSON.parse(JSON.parse(second.text).result.content[0].text)).toMatchObject({ has_plan: true });
+  }
+});
+
 test('a member named __proto__ is refused: an argument of that name could not be', async () => {
   const { url, token, cast } = await start();
   const id = await openSession(url, token);
@@ -264,6 +344,7 @@ test('a subscription of the protocol of 2026 lasts as long as an idle session, a
   const modern = await connectHttp(url, token, 'modern');
   const began = performance.now();
   const subscription = await modern.listen({ toolsListChanged: true });
+  collectGarbage(); // what ends it must not be garbage
   await expect(modern.listen({ toolsListChanged: true })).rejects.toThrow(/limit/);
   expect(await subscription.closed).toBe('remote');
   expect(performance.now() - began).toBeGreaterThan(350);

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Row } from 'postgres';
+import type { Sql, TransactionSql } from '../postgres/connect.ts';
+import { isCancelled } from './errors.ts';
+
+/** What the driver knows of a query and does not declare. */
+interface DriverQuery extends ReturnType<Sql['unsafe']> {
+  /** The server's process that has it; null until it is sent. */
+  state: { pid: number } | null;
+  /** Whether it is what that process is doing. */
+  active: boolean;
+  /** Asks the server to cancel what that process is doing; `cancel()` does so once only. */
+  canceller(query: DriverQuery): Promise<void>;
+}
+
+/**
+ * The driver sends a query behind one that is under way on the same connection, and that one may be waiting for a lock;
+ * it does not where this, an option of its own transactions, says that there is no room.
+ */
+const alone = { onexecute: () => false };
+
+/** How long a cancellation that the server has taken may need to reach its process, in milliseconds. */
+const strayMs = 200;
+
+/** Until when a cancellation may reach a server process that is at another query by then (`performance.now()`). */
+const strays = new Map<number, number>();
+
+/** Where a query goes and what is to be known of it. */
+export interface QueryContext {
+  pool: Sql | TransactionSql;
+  /** Set when the query is over: whether it was handed to a connection. */
+  progress: { sent: boolean };
+  /** Cancels the query in the server, once it is there: the driver loses a connection when it is told earlier. */
+  signal: AbortSignal | undefined;
+}
+
+/** The rows of a query, which `signal` cancels. */
+export async function cancellableQuery(context: QueryContext, text: string, parameters: string[]): Promise<Row[]> {
+  for (;;) {
+    const rows = await attempt(context, text, parameters);
+    if (rows !== 'stray') return rows;
+  }
+}
+
+/** The rows, or `stray` when the cancellation of the query before it was what it met: that wrote nothing. */
+async function attempt(context: QueryContext, text: string, parameters: string[]): Promise<Row[] | 'stray'> {
+  const { pool, progress, signal } = context;
+  const prepare = 'options' in pool && pool.options.prepare;
+  const query = pool.unsafe(text, parameters, { prepare, ...alone }) as DriverQuery;
+  let cancelled = false;
+  let over = false;
+  /** Asks again until the query is over: the server ignores a cancellation that comes before what it is to cancel. */
+  const onAbort = async () => {
+    for (let pause = 5; !over; pause = Math.min(2 * pause, 500)) {
+      if (query.state !== null && query.active) {
+        cancelled = true;
+        await mayStray(query.state.pid, query.canceller(query));
+      }
+      await sleep(pause);
+    }
+  };
+  if (signal?.aborted) void onAbort();
+  else signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await query;
+  } catch (error) {
+    if (isCancelled(error) && !cancelled && query.state !== null && isStray(query.state.pid)) return 'stray';
+    throw error;
+  } finally {
+    progress.sent = query.state !== null;
+    over = true;
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Marks a server process while a cancellation is under way to it, and for a moment after. */
+async function mayStray(pid: number, cancellation: Promise<void>): Promise<void> {
+  strays.set(pid, Number.POSITIVE_INFINITY);
+  await cancellation.catch(() => {}); // the outcome of the query says how it ended
+  strays.set(pid, performance.now() + strayMs);
+  setTimeout(() => isStray(pid) || strays.delete(pid), strayMs + 1).unref();
+}
+
+function isStray(pid: number): boolean {
+  return performance.now() < (strays.get(pid) ?? 0);
+}
