@@ -64,11 +64,11 @@ test.each(['append', 'append with a request id', 'replace'])(
 );
 
 test('segments that may not be read are told as an unreadable plan', async () => {
-  const { user, task } = await makeCast(db);
+  const { user, service, task } = await makeCast(db);
   const by = { principal: user, task_id: task };
   await db.ledger.planCreate({ ...by, content: 'one' });
   await db.admin`revoke select on planledger.plan_segments from planledger_owner`;
   onTestFinished(async () => void (await db.admin`grant select on planledger.plan_segments to planledger_owner`));
-  const call = db.ledger.planAppend({ ...by, fragment: 'two', request_id: 'r' });
+  const call = db.ledger.planAppend({ ...by, principal: service, fragment: 'two' });
   await expect(call).rejects.toMatchObject({ code: 'plan_head_unavailable', writeApplied: false });
 });
