@@ -56,7 +56,7 @@ async function attempt(context: QueryContext, text: string, parameters: string[]
         cancelled = true;
         await mayStray(query.state.pid, query.canceller(query));
       }
-      await sleep(pause);
+      await sleep(pause, undefined, { ref: false });
     }
   };
   if (signal?.aborted) void onAbort();
@@ -64,7 +64,9 @@ async function attempt(context: QueryContext, text: string, parameters: string[]
   try {
     return await query;
   } catch (error) {
-    if (isCancelled(error) && !cancelled && query.state !== null && isStray(query.state.pid)) return 'stray';
+    // A transaction has failed with it and cannot go on.
+    const repeatable = 'options' in pool && !cancelled && isCancelled(error);
+    if (repeatable && query.state !== null && isStray(query.state.pid)) return 'stray';
     throw error;
   } finally {
     progress.sent = query.state !== null;
