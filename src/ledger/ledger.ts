@@ -60,10 +60,7 @@ async function call(signature: Signature, pool: Sql | TransactionSql, values: Va
 
 const places = new WeakMap<Sql, Places>();
 
-/**
- * As many calls as the pool has connections. The driver's own queue cannot be left, and it sends a call behind one under
- * way on the same connection, which may be waiting for a lock.
- */
+/** As many calls as the pool has connections: a call whose caller goes can leave our queue, and not the driver's. */
 function placesOf(pool: Sql): Places {
   let found = places.get(pool);
   if (found === undefined) {

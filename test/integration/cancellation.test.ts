@@ -1,8 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { PlanledgerError } from '../../src/ledger/errors.ts';
+import type { PlanledgerError } from '../../src/ledger/errors.ts';
 import { createLedger, withSignal } from '../../src/ledger/ledger.ts';
 import { connect, openPool } from '../../src/postgres/connect.ts';
 import { holdPlanLock, untilWaiting } from '../chaos/support/locks.ts';
+import { failure } from '../sql/observe.ts';
 import { makeCast, useDatabase } from '../support/fixture.ts';
 
 const db = useDatabase();
@@ -35,24 +36,15 @@ async function fragmentsOf(plan: { principal: string; task_id: string }): Promis
   return (await db.ledger.planGet(plan))?.content.split('\n\n').sort();
 }
 
-async function refusalOf(call: Promise<unknown>): Promise<PlanledgerError> {
-  const error = await call.then(
-    () => new Error('was not refused'),
-    (reason: unknown) => reason,
-  );
-  if (error instanceof PlanledgerError) return error;
-  throw error;
-}
-
 test('a write whose caller goes while it waits for the lock or for a connection writes nothing', async () => {
   const plan = await makePlan();
   const ledger = await makeLedger('aborted', 2);
   const release = await holdPlanLock(db.admin, plan.task_id);
   const [atLock, inLine] = [new AbortController(), new AbortController()];
-  const first = refusalOf(withSignal(ledger, atLock.signal).planAppend({ ...plan, fragment: 'at the lock' }));
+  const first = failure(withSignal(ledger, atLock.signal).planAppend({ ...plan, fragment: 'at the lock' }));
   const second = ledger.planAppend({ ...plan, fragment: 'kept' });
   await untilWaiting(db.admin, 'aborted', 2);
-  const third = refusalOf(withSignal(ledger, inLine.signal).planAppend({ ...plan, fragment: 'in line' }));
+  const third = failure(withSignal(ledger, inLine.signal).planAppend({ ...plan, fragment: 'in line' }));
   const fourth = ledger.planAppend({ ...plan, fragment: 'kept too' });
   inLine.abort();
   expect(await third).toMatchObject(cancelled(plan));
@@ -67,7 +59,7 @@ test('a write whose caller goes while it waits for the lock or for a connection 
 test('a call whose caller had gone before it began is not made', async () => {
   const plan = await makePlan();
   const ledger = withSignal(await makeLedger('gone', 1), AbortSignal.abort());
-  expect(await refusalOf(ledger.planAppend({ ...plan, fragment: 'x' }))).toMatchObject(cancelled(plan));
+  expect(await failure(ledger.planAppend({ ...plan, fragment: 'x' }))).toMatchObject(cancelled(plan));
   expect(await fragmentsOf(plan)).toEqual(['start']);
 });
 
@@ -80,7 +72,7 @@ test.each(['at once', 'in the next turn'])('a call cancelled %s costs its connec
   for (let round = 0; round < 4; round += 1) {
     // The first round connects, the second prepares the statement, the others find both done.
     const caller = new AbortController();
-    const call = refusalOf(ledger.planAppend({ ...plan, fragment: 'x' }, { signal: caller.signal }));
+    const call = failure(ledger.planAppend({ ...plan, fragment: 'x' }, { signal: caller.signal }));
     if (when !== 'at once') await new Promise(setImmediate);
     caller.abort();
     expect(await call).toMatchObject(cancelled(plan));
@@ -98,7 +90,7 @@ test('a call cancelled behind another of its transaction fails that transaction,
   const transaction = sql.begin(async (tx) => {
     const ledger = createLedger(tx);
     const slow = tx`select pg_sleep(0.3)`.execute();
-    const call = refusalOf(ledger.planAppend({ ...plan, fragment: 'x' }, { signal: caller.signal }));
+    const call = failure(ledger.planAppend({ ...plan, fragment: 'x' }, { signal: caller.signal }));
     const release = await holdPlanLock(db.admin, plan.task_id);
     caller.abort();
     await slow;
@@ -142,10 +134,10 @@ test('a call that an administrator or a time limit ends is told so, though other
   onTestFinished(() => sql.end({ timeout: 1 }));
   const ledger = createLedger(sql);
   const releases = [await holdPlanLock(db.admin, held.task_id), await holdPlanLock(db.admin, other.task_id)];
-  const call = refusalOf(ledger.planAppend({ ...held, fragment: 'ended' }));
+  const call = failure(ledger.planAppend({ ...held, fragment: 'ended' }));
   const [pid = 0] = await untilWaiting(db.admin, 'ended', 1);
   const caller = new AbortController();
-  const gone = refusalOf(ledger.planAppend({ ...other, fragment: 'gone' }, { signal: caller.signal }));
+  const gone = failure(ledger.planAppend({ ...other, fragment: 'gone' }, { signal: caller.signal }));
   await untilWaiting(db.admin, 'ended', 2);
   caller.abort();
   await gone;

@@ -1,6 +1,5 @@
--- Stable, not immutable: the difference of two times is, and the planner inlines no function
--- that promises more than its body. Nor one that uses an argument twice that is a sub-select,
--- as p_window is in an append.
+-- Uses each argument that may be a sub-select once, as p_window is in an append: the planner
+-- inlines no other.
 create or replace function planledger.revision_merges(
   p_mergeable boolean,
   p_author_id uuid,
@@ -11,7 +10,7 @@ create or replace function planledger.revision_merges(
   p_window interval
 )
 returns boolean
-language sql stable parallel safe
+language sql immutable parallel safe
 as $$
   select p_mergeable
     and p_author_id = p_principal

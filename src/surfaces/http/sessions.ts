@@ -145,13 +145,14 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
  * the call's request; so we cancel the call, and its refusal is the answer.
  */
 function withoutCancellations(body: unknown): { cancelled: unknown[]; others: unknown } {
-  const messages: unknown[] = Array.isArray(body) ? body : [body];
-  const cancelled = messages.flatMap((message) => {
-    const notification = cancellation.safeParse(message).data;
-    return notification === undefined ? [] : [notification.params.requestId];
-  });
+  const cancelled: unknown[] = [];
+  const others: unknown[] = [];
+  for (const message of Array.isArray(body) ? body : [body]) {
+    const notification = cancellation.safeParse(message);
+    if (notification.success) cancelled.push(notification.data.params.requestId);
+    else others.push(message);
+  }
   if (cancelled.length === 0) return { cancelled, others: body };
-  const others = messages.filter((message) => !cancellation.safeParse(message).success);
   return { cancelled, others: others.length === 0 ? undefined : others };
 }
 

@@ -5,8 +5,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, inject, vi } from 'vitest';
+import { createLedger } from '../../../src/ledger/ledger.ts';
 import { connect } from '../../../src/postgres/connect.ts';
 import { databaseUrl, emptyDatabase } from '../../support/database.ts';
+import { type Cast, type Fixture, makeCast } from '../../support/fixture.ts';
 
 /** The checkout. */
 export const checkout = fileURLToPath(new URL('../../../', import.meta.url));
@@ -107,6 +109,17 @@ export function useFolder(): { path: string } {
     expect(left).toEqual([]);
   });
   return folder;
+}
+
+/** A cast, and the environment in which commands are its user's; set before the first test. */
+export function useCaller(db: Fixture): { cast: Cast; env: Record<string, string> } {
+  const caller = {} as { cast: Cast; env: Record<string, string> };
+  beforeAll(async () => {
+    caller.cast = await makeCast(db);
+    const { token } = await createLedger(db.admin).tokenCreate({ principal: caller.cast.user, name: 'cli' });
+    caller.env = { DATABASE_URL: db.url, PLANLEDGER_TOKEN: token };
+  });
+  return caller;
 }
 
 /** Makes databases, empty or migrated, that are dropped after the last test of the file. */

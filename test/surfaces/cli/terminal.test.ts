@@ -1,23 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, expect, test, vi } from 'vitest';
-import { createLedger } from '../../../src/ledger/ledger.ts';
+import { expect, test, vi } from 'vitest';
 import { failureText } from '../../../src/surfaces/cli/failure.ts';
-import { type Cast, makeCast, useDatabase } from '../../support/fixture.ts';
-import { cli, startCli, succeed, useCleanup, useFolder } from './process.ts';
+import { useDatabase } from '../../support/fixture.ts';
+import { cli, startCli, succeed, useCaller, useCleanup, useFolder } from './process.ts';
 
 const db = useDatabase();
 const folder = useFolder();
 const kept = useCleanup();
 const hostile = 'a\u001b[2J\u0007\r\nFORGED\u202eb\u2067c\u009bd';
 const shown = 'a\\u{1b}[2J\\u{7}\\u{d}\\u{a}FORGED\\u{202e}b\\u{2067}c\\u{9b}d';
-let cast: Cast;
-let env: Record<string, string>;
-
-beforeAll(async () => {
-  cast = await makeCast(db);
-  const { token } = await createLedger(db.admin).tokenCreate({ principal: cast.user, name: 'cli' });
-  env = { DATABASE_URL: db.url, PLANLEDGER_TOKEN: token };
-});
+const caller = useCaller(db);
 
 function expectHarmless(text: string): void {
   expect(text).toContain(shown);
@@ -38,7 +30,7 @@ test.for([
   { what: 'a subcommand', args: ['plan', hostile], code: 2 },
   { what: 'an option', args: ['plan', 'show', 't', `--${hostile}`], code: 2 },
 ])('an error shows the control characters of $what and sends none', async ({ args, code }) => {
-  const result = await cli(args, { env, cwd: folder.path });
+  const result = await cli(args, { env: caller.env, cwd: folder.path });
   expect(result).toMatchObject({ code, stdout: '' });
   expectHarmless(result.stderr);
 });
@@ -59,26 +51,26 @@ test('DEBUG=1 shows where a fault happened, line by line, and sends no control c
 
 test('lists, acknowledgements and notes show the control characters of ids, titles and names', async () => {
   const task = `${hostile}-${randomUUID()}`;
-  expectHarmless(await succeed(['task', 'create', hostile, '--id', task], { env }));
-  const written = await cli(['plan', 'create', task, hostile, '--title', hostile], { env });
+  expectHarmless(await succeed(['task', 'create', hostile, '--id', task], { env: caller.env }));
+  const written = await cli(['plan', 'create', task, hostile, '--title', hostile], { env: caller.env });
   expectHarmless(written.stdout);
-  const plan = await cli(['plan', 'show', task], { env });
+  const plan = await cli(['plan', 'show', task], { env: caller.env });
   expect(plan.stdout).toBe(hostile); // the text itself, byte for byte
   expectHarmless(plan.stderr);
-  expectHarmless((await cli(['plan', 'show', task, '--revision', '9'], { env })).stderr);
-  expectHarmless(await succeed(['task', 'list'], { env }));
-  expectHarmless(await succeed(['plan', 'history', task], { env }));
-  const restored = await cli(['plan', 'restore', task, '1'], { env });
+  expectHarmless((await cli(['plan', 'show', task, '--revision', '9'], { env: caller.env })).stderr);
+  expectHarmless(await succeed(['task', 'list'], { env: caller.env }));
+  expectHarmless(await succeed(['plan', 'history', task], { env: caller.env }));
+  const restored = await cli(['plan', 'restore', task, '1'], { env: caller.env });
   expectHarmless(restored.stdout);
   expectHarmless(restored.stderr);
-  expectHarmless(await succeed(['workspace', 'create', 'W', '--id', `w-${task}`], { env }));
+  expectHarmless(await succeed(['workspace', 'create', 'W', '--id', `w-${task}`], { env: caller.env }));
 
-  await succeed(['token', 'create', '--workspace', cast.workspace, '--name', hostile], { env });
-  const list = ['token', 'list', '--workspace', cast.workspace];
-  expectHarmless(await succeed(list, { env }));
-  const tokens: { id: string; name: string }[] = JSON.parse(await succeed([...list, '--json'], { env }));
+  await succeed(['token', 'create', '--workspace', caller.cast.workspace, '--name', hostile], { env: caller.env });
+  const list = ['token', 'list', '--workspace', caller.cast.workspace];
+  expectHarmless(await succeed(list, { env: caller.env }));
+  const tokens: { id: string; name: string }[] = JSON.parse(await succeed([...list, '--json'], { env: caller.env }));
   const made = tokens.find(({ name }) => name === hostile); // for programs it is as it was given
-  expectHarmless(await succeed(['token', 'revoke', String(made?.id)], { env }));
+  expectHarmless(await succeed(['token', 'revoke', String(made?.id)], { env: caller.env }));
 });
 
 test('doctor shows the control characters of a name in the database, as text; its JSON has the name', async () => {
@@ -98,7 +90,9 @@ test('doctor shows the control characters of a name in the database, as text; it
 });
 
 test('the banner of start shows the control characters of its folder', async () => {
-  const running = kept(startCli(['start', '--port', '0', '--data-dir', hostile], { env, cwd: folder.path }));
+  const running = kept(
+    startCli(['start', '--port', '0', '--data-dir', hostile], { env: caller.env, cwd: folder.path }),
+  );
   while (!running.output.stdout.includes('Ctrl-C stops it')) await new Promise((resolve) => setTimeout(resolve, 20));
   running.child.kill('SIGINT');
   expect(await running.ended).toMatchObject({ code: 0 });
