@@ -9,21 +9,19 @@ as $$
 declare
   c_operation constant text := 'change_settings';
 begin
-  if p_lock_wait not between interval '1 millisecond' and interval '10 minutes' then
-    perform refuse_argument('lock_wait', 'lock_wait must be from 1 millisecond to 10 minutes.', c_operation, null, false);
-  end if;
   -- Compared and kept as seconds: PostgreSQL compares intervals as if a month had 30 days.
-  if extract(epoch from p_coalesce_window) > extract(epoch from interval '360 days') then
+  if extract(epoch from p_lock_wait) not between 0.001 and 600 then
+    perform refuse_argument('lock_wait', 'lock_wait must be from 1 millisecond to 10 minutes.', c_operation, null, false);
+  elsif extract(epoch from p_coalesce_window) > extract(epoch from interval '360 days') then
     perform refuse_argument('coalesce_window', 'coalesce_window must be at most 360 days.', c_operation, null, false);
   end if;
   return query
     update settings as s
-    set coalesce_window = case
+    set lock_wait = coalesce(make_interval(secs => extract(epoch from p_lock_wait)::double precision), s.lock_wait),
+      coalesce_window = case
         when p_coalesce_window is null then s.coalesce_window
-        when p_coalesce_window <= interval '0' then interval '0'
-        else make_interval(secs => extract(epoch from p_coalesce_window)::double precision)
-      end,
-      lock_wait = coalesce(p_lock_wait, s.lock_wait)
+        else make_interval(secs => greatest(extract(epoch from p_coalesce_window), 0)::double precision)
+      end
     returning s.coalesce_window, s.lock_wait;
 end
 $$;

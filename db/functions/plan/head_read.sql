@@ -29,9 +29,7 @@ begin
   end;
 
   if v_head.plan_id is null then
-    if not exists (select from tasks t where t.id = p_task_id) then
-      perform refuse('task_not_found', p_operation, p_task_id);
-    elsif p_required then
+    if p_required then
       perform refuse('plan_not_found', p_operation, p_task_id);
     end if;
   elsif v_head.revision_id is null then
@@ -43,4 +41,4 @@ end
 $$;
 
 comment on function planledger.head_read(text, text, boolean) is
-  'The current state of the plan of p_task_id, read once, after the plan lock, its row locked; all null where there is no plan, which p_required refuses (plan_not_found). plan_head_unavailable where it cannot be read, task_not_found where the task has gone.';
+  'The current state of the plan of p_task_id, read once, after the plan lock, its row locked; all null where there is no plan, which p_required refuses (plan_not_found). plan_head_unavailable where it cannot be read.';

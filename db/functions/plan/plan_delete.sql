@@ -21,6 +21,7 @@ begin
   perform lock_take('lease', c_operation, p_task_id, p_shared => true);
   perform lock_take('admission', c_operation, p_task_id);
   perform lock_take('plan', c_operation, p_task_id);
+  perform reach_again(c_operation, p_principal, p_task_id, 'plan:write');
   if p_request_id is not null then
     v_ack := request_replay(c_operation, p_task_id, v_caller, p_request_id, v_arguments);
     if v_ack.replayed then

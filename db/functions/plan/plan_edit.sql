@@ -35,6 +35,7 @@ begin
   end if;
 
   perform lock_take('plan', c_operation, p_task_id);
+  perform reach_again(c_operation, p_principal, p_task_id, 'plan:write');
   if p_request_id is not null then
     v_arguments := jsonb_build_array(p_expected_version, p_old_text, p_new_text, coalesce(p_allow_truncation, false));
     v_ack := request_replay(c_operation, p_task_id, v_caller, p_request_id, v_arguments);

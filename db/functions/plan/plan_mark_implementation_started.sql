@@ -16,6 +16,7 @@ as $$
 declare
   c_operation constant text := 'mark_implementation_started';
   v_caller caller;
+  v_session_found boolean;
   v_plan_id uuid;
 begin
   perform require_read_committed(c_operation, p_task_id);
@@ -24,10 +25,10 @@ begin
   v_caller := reach(c_operation, p_principal, p_task_id, 'plan:write');
   -- The session's row before the plan's, as a deletion of the task goes through them.
   perform from task_sessions s where s.task_id = p_task_id and s.id = p_session_id for key share;
-  if not found then
-    if not exists (select from tasks t where t.id = p_task_id) then
-      perform refuse('task_not_found', c_operation, p_task_id);
-    end if;
+  v_session_found := found;
+  perform from plans p where p.task_id = p_task_id for no key update;
+  perform reach_again(c_operation, p_principal, p_task_id, 'plan:write');
+  if not v_session_found then
     perform refuse_argument('session_id', 'The session does not belong to this task.', c_operation, p_task_id, true);
   end if;
 

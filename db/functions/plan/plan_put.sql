@@ -31,6 +31,7 @@ begin
   perform size_check(p_operation, p_task_id, octet_length(p_content));
 
   perform lock_take('plan', p_operation, p_task_id);
+  perform reach_again(p_operation, p_principal, p_task_id, 'plan:write');
   if p_request_id is not null then
     v_arguments := jsonb_build_array(p_content, p_title, p_expected_version, coalesce(p_allow_truncation, false), p_policy);
     v_ack := request_replay(p_operation, p_task_id, v_caller, p_request_id, v_arguments);

@@ -25,6 +25,7 @@ begin
   v_caller := reach(c_operation, p_principal, p_task_id, 'plan:write');
 
   perform lock_take('plan', c_operation, p_task_id);
+  perform reach_again(c_operation, p_principal, p_task_id, 'plan:write');
   if p_request_id is not null then
     v_arguments := jsonb_build_array(p_revision_id, p_expected_version, p_expected_revision_version);
     v_ack := request_replay(c_operation, p_task_id, v_caller, p_request_id, v_arguments);

@@ -19,9 +19,7 @@ begin
   if p_parent_task_id is not null then
     perform reach(c_operation, p_principal, p_parent_task_id, 'task:write');
     select t.workspace_id into v_workspace_id from tasks t where t.id = p_parent_task_id for key share;
-    if not found then
-      perform refuse('task_not_found', c_operation, p_parent_task_id);
-    end if;
+    perform reach_again(c_operation, p_principal, p_parent_task_id, 'task:write');
   else
     -- An agent works inside the tree of its session's task.
     select p.workspace_id into v_workspace_id from principals p

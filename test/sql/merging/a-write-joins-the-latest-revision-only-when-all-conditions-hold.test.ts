@@ -44,16 +44,21 @@ test.each([
   await expectHeadIsLatest(db, cast.task);
 });
 
-test.each(['0', '-1 minute'])('a window of %s never joins', async (setting) => {
-  const cast = await makePlan(db, 'a');
-  await window(setting);
-  expect(await append(cast, 'b')).toMatchObject({ coalesced: false, revision_number: 2 });
-  expect(await append(cast, 'c')).toMatchObject({ coalesced: false, revision_number: 3 });
-});
+test.each(['0', '-1 minute', '-1 year 361 days', '-360 days 1 month'])(
+  'a window of %s never joins',
+  async (setting) => {
+    const cast = await makePlan(db, 'a');
+    await window(setting);
+    expect(await append(cast, 'b')).toMatchObject({ coalesced: false, revision_number: 2 });
+    expect(await append(cast, 'c')).toMatchObject({ coalesced: false, revision_number: 3 });
+  },
+);
 
 test('a window may be as long as 360 days, and is kept as the time it is', async () => {
   expect((await window('360 days')).coalesce_window).toBe('8640:00:00');
   expect((await window('1 month')).coalesce_window).toBe('720:00:00');
+  expect((await window('1 year -360 days')).coalesce_window).toBe('126:00:00');
+  expect((await window('-1 minute')).coalesce_window).toBe('00:00:00');
   for (const longer of ['361 days', '1 year', 'infinity']) {
     await expect(window(longer)).rejects.toMatchObject({ code: 'validation_error' });
   }

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Ledger, signatures } from '../../../src/ledger/generated.ts';
+import { makeCast, useDatabase } from '../../support/fixture.ts';
+import { checkRefusal, failure, stored } from '../observe.ts';
+import { makePlan, type Planned } from '../plans.ts';
+import { closeSessions, openSession, type Session, until } from '../sessions.ts';
+
+const db = useDatabase();
+type Call = (values: Record<string, unknown>) => Promise<unknown>;
+let holder: Session;
+let caller: Session;
+
+beforeAll(async () => {
+  holder = await openSession(db, 'holder');
+  caller = await openSession(db, 'caller');
+  await holder.sql`set role none`;
+});
+afterAll(() => closeSessions(holder, caller));
+
+/** What puts a task out of reach, in a transaction that makes every write of the task wait until it commits. */
+const losses: Record<string, (cast: Planned) => Promise<unknown>> = {
+  'its principal loses its scopes': async ({ task, agent, user }) => {
+    await holder.sql`select pg_advisory_xact_lock(planledger.lock_key('plan', ${task}))`;
+    await holder.sql`select from planledger.tasks t left join planledger.plans p on p.task_id = t.id
+      where t.id = ${task} for update of t`;
+    await holder.sql`select from planledger.plans where task_id = ${task} for update`;
+    await holder.sql`update planledger.principals set scopes = '{plan:read,task:read}' where id = any (${[agent, user]})`;
+  },
+  'the task is made again in another workspace': async ({ task, user, session }) => {
+    const other = await makeCast(db);
+    await holder.ledger.taskDelete({ principal: user, task_id: task });
+    await holder.ledger.taskCreate({ principal: other.user, task_id: task, title: 'Foreign' });
+    await holder.sql`insert into planledger.task_sessions (id, task_id, name, agent_name)
+      values (${session}, ${task}, 'Foreign', 'Foreign')`;
+    await holder.ledger.planCreate({ principal: other.user, task_id: task, content: 'a' });
+  },
+};
+
+/** Every write of one task; that none is missing is checked below. */
+const writes = [
+  'planAppend',
+  'planCreate',
+  'planDelete',
+  'planEdit',
+  'planMarkImplementationStarted',
+  'planReplace',
+  'planRestore',
+  'planRevert',
+  'taskArchive',
+  'taskCreate',
+  'taskDelete',
+] as const satisfies (keyof Ledger)[];
+
+test('every write of a task is here', () => {
+  const found = Object.entries(signatures)
+    .filter(([, { writes, arguments: names }]) => writes && names.includes('task_id' as never))
+    .map(([method]) => method);
+  expect(found.filter((method) => method !== 'principalCreate').sort()).toEqual([...writes]);
+});
+
+describe.each(Object.keys(losses))('%s', (how) => {
+  const calls = writes.flatMap((method) =>
+    signatures[method].arguments.includes('request_id' as never) ? [{ method, id: 'r-1' }, { method }] : [{ method }],
+  );
+  test.each(calls)('$method, request id $id', async ({ method, id }: { method: keyof Ledger; id?: string }) => {
+    const cast = await makePlan(db, 'a');
+    const all: Record<string, unknown> = {
+      principal: cast.user,
+      task_id: cast.task,
+      content: 'x',
+      fragment: 'x',
+      title: 'Mine',
+      old_text: 'a',
+      new_text: 'x',
+      revision_id: cast.created.revision_id,
+      expected_version: cast.created.version,
+      expected_revision_version: 'x',
+      session_id: cast.session,
+      request_id: id,
+    };
+    const below = { principal: cast.user, task_id: null, title: 'Below', parent_task_id: cast.task };
+    const taken: readonly string[] = signatures[method].arguments;
+    const values =
+      method === 'taskCreate'
+        ? below
+        : Object.fromEntries(Object.entries(all).filter(([name]) => taken.includes(name)));
+
+    await holder.begin();
+    await losses[how]?.(cast);
+    const waiting = failure((caller.ledger[method] as unknown as Call)(values));
+    await until('the call waiting', async () => {
+      const [row] = await db.admin`
+        select from pg_stat_activity where pid = ${caller.pid} and ${holder.pid} = any (pg_blocking_pids(pid))`;
+      return row;
+    });
+    await holder.commit();
+    const before = await stored(db, cast.task);
+    const error = await waiting;
+    checkRefusal(error, cast.task, { code: 'task_unreachable', operation: signatures[method].operation });
+    expect(Object.keys(error.details)).toEqual([]);
+    expect(await stored(db, cast.task)).toEqual(before);
+    expect(await db.admin`select from planledger.tasks where parent_task_id = ${cast.task}`).toHaveLength(0);
+  });
+});
