@@ -22,6 +22,12 @@ const alone = { onexecute: () => false };
 /** How long a cancellation that the server has taken may need to reach its process, in milliseconds. */
 const strayMs = 200;
 
+/** How long we wait for the server to take a cancellation, in milliseconds: a network may swallow it. */
+const takenMs = 5_000;
+
+/** How often a call is made again at most. One cancellation meets one call. */
+const repeatsMax = 2;
+
 /** Until when a cancellation may reach a server process that is at another query by then (`performance.now()`). */
 const strays = new Map<number, number>();
 
@@ -36,14 +42,19 @@ export interface QueryContext {
 
 /** The rows of a query, which `signal` cancels. */
 export async function cancellableQuery(context: QueryContext, text: string, parameters: string[]): Promise<Row[]> {
-  for (;;) {
-    const rows = await attempt(context, text, parameters);
+  for (let repeats = 0; ; repeats += 1) {
+    const rows = await attempt(context, text, parameters, repeats < repeatsMax);
     if (rows !== 'stray') return rows;
   }
 }
 
 /** The rows, or `stray` when the cancellation of the query before it was what it met: that wrote nothing. */
-async function attempt(context: QueryContext, text: string, parameters: string[]): Promise<Row[] | 'stray'> {
+async function attempt(
+  context: QueryContext,
+  text: string,
+  parameters: string[],
+  mayRepeat: boolean,
+): Promise<Row[] | 'stray'> {
   const { pool, progress, signal } = context;
   const prepare = 'options' in pool && pool.options.prepare;
   const query = pool.unsafe(text, parameters, { prepare, ...alone }) as DriverQuery;
@@ -65,7 +76,7 @@ async function attempt(context: QueryContext, text: string, parameters: string[]
     return await query;
   } catch (error) {
     // A transaction has failed with it and cannot go on.
-    const repeatable = 'options' in pool && !cancelled && isCancelled(error);
+    const repeatable = mayRepeat && 'options' in pool && !cancelled && isCancelled(error);
     if (repeatable && query.state !== null && isStray(query.state.pid)) return 'stray';
     throw error;
   } finally {
@@ -77,8 +88,9 @@ async function attempt(context: QueryContext, text: string, parameters: string[]
 
 /** Marks a server process while a cancellation is under way to it, and for a moment after. */
 async function mayStray(pid: number, cancellation: Promise<void>): Promise<void> {
-  strays.set(pid, Number.POSITIVE_INFINITY);
-  await cancellation.catch(() => {}); // the outcome of the query says how it ended
+  strays.set(pid, performance.now() + takenMs + strayMs);
+  const taken = cancellation.catch(() => {}); // the outcome of the query says how it ended
+  await Promise.race([taken, sleep(takenMs, undefined, { ref: false })]);
   strays.set(pid, performance.now() + strayMs);
   setTimeout(() => isStray(pid) || strays.delete(pid), strayMs + 1).unref();
 }

@@ -25,7 +25,6 @@ begin
     perform refuse('plan_append_truncation_not_applicable', c_operation, p_task_id);
   end if;
   perform lock_take('plan', c_operation, p_task_id);
-  perform reach_again(c_operation, p_principal, p_task_id, 'plan:write');
   return v_caller;
 end
 $$;

@@ -5,8 +5,8 @@
 -- Most appends join the latest revision, with nothing to refuse. Those are one statement,
 -- which admits the caller and reads and writes HEAD at once. What it does not match or
 -- cannot read writes nothing, and is then judged step by step. Where there is something to
--- wait for or to replay the caller is admitted before. This is the call that has to be
--- fast: an expression costs 1 µs, a call of a function 3 to 8.
+-- wait for or to replay the caller is admitted before, and again once the lock is held. This
+-- is the call that has to be fast: an expression costs 1 µs, a call of a function 3 to 8.
 create or replace function planledger.plan_append(
   p_principal uuid,
   p_task_id text,
@@ -34,6 +34,7 @@ begin
       and pg_try_advisory_xact_lock(lock_key('plan', p_task_id))) is not true then
     v_caller := append_admit(p_principal, p_task_id, p_fragment, p_title, p_allow_truncation, p_request_id);
     if p_request_id is not null then
+      perform reach_again(c_operation, p_principal, p_task_id, 'plan:write');
       v_arguments := jsonb_build_array(p_fragment, p_title, p_expected_version);
       v_ack := request_replay(c_operation, p_task_id, v_caller, p_request_id, v_arguments);
       if v_ack.replayed then
@@ -93,6 +94,8 @@ begin
   if v_ack.task_id is null then
     if v_caller.principal_id is null then
       v_caller := append_admit(p_principal, p_task_id, p_fragment, p_title, p_allow_truncation, p_request_id);
+    else
+      perform reach_again(c_operation, p_principal, p_task_id, 'plan:write');
     end if;
     v_ack := append_compose(p_task_id, v_caller, p_title, p_expected_version, v_fragment, v_body, c_segments_max);
   end if;

@@ -26,16 +26,21 @@ export function mcpRoute(
     caller: async ({ http }) => http?.authInfo?.extra?.caller as Caller,
   };
   const sessions = createSessions(surface, limits);
-  const stateless = createMcpHandler(() => createMcpServer(surface), {
+  const closing = new AbortController();
+  const gone: McpSurface['gone'] = ({ mcpReq }) => AbortSignal.any([mcpReq.signal, closing.signal]);
+  const stateless = createMcpHandler(() => createMcpServer({ ...surface, gone }), {
     legacy: 'reject',
     maxSubscriptions: limits.max,
     onerror: (error) => services.logger.debug({ cause: error.name }, 'protocol error'),
   });
   const responses = trackResponses();
   app.addHook('preClose', async () => {
-    await responses.callsFinished();
-    await Promise.all([sessions.close(), stateless.close()]);
-    await responses.streamsFinished();
+    await responses.callsFinished(5_000);
+    closing.abort();
+    const sessionsClosed = sessions.close();
+    await responses.callsFinished(1_000);
+    await Promise.all([sessionsClosed, stateless.close()]);
+    await responses.streamsFinished(1_000);
   });
 
   const callers = new WeakMap<FastifyRequest, Caller>();

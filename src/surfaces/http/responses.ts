@@ -6,12 +6,11 @@ export interface OpenResponses {
   add(response: ServerResponse): void;
   /** Says that a response is an event stream, which ends when its session does and not by itself. */
   becameStream(response: ServerResponse): void;
-  callsFinished(): Promise<void>;
-  streamsFinished(): Promise<void>;
+  /** Waits until every call is answered, at most `ms` milliseconds. */
+  callsFinished(ms: number): Promise<void>;
+  /** Waits until every event stream has ended, at most `ms` milliseconds. */
+  streamsFinished(ms: number): Promise<void>;
 }
-
-const callsMs = 5_000;
-const streamsMs = 1_000;
 
 export function trackResponses(): OpenResponses {
   const calls = new Set<ServerResponse>();
@@ -28,8 +27,8 @@ export function trackResponses(): OpenResponses {
       calls.delete(response);
       if (!response.closed) streams.add(response);
     },
-    callsFinished: () => emptied(calls, callsMs),
-    streamsFinished: () => emptied(streams, streamsMs),
+    callsFinished: (ms) => emptied(calls, ms),
+    streamsFinished: (ms) => emptied(streams, ms),
   };
 }
 

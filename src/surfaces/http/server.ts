@@ -28,17 +28,18 @@ export interface HttpServerOptions {
  */
 export async function buildHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
   const { sql, ledger, logger, allowedHosts, allowedOrigins } = options;
-  const answering = new WeakSet<Socket>();
+  const unanswered = new WeakMap<Socket, number>();
   const app = fastify({
     logger: false,
     forceCloseConnections: true,
     requestTimeout: 120_000,
     frameworkErrors: (error, _request, reply) => sendRefusal(error, reply, logger),
-    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, answering.has(socket)),
+    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, countOf(socket) > 0),
   });
+  const countOf = (socket: Socket) => unanswered.get(socket) ?? 0;
   app.server.on('request', ({ socket }, response) => {
-    answering.add(socket);
-    response.once('close', () => answering.delete(socket));
+    unanswered.set(socket, countOf(socket) + 1);
+    response.once('close', () => unanswered.set(socket, countOf(socket) - 1));
   });
   app.setErrorHandler((error, _request, reply) => sendRefusal(error, reply, logger));
   app.setNotFoundHandler((_request, reply) =>

@@ -11,8 +11,8 @@ interface Session {
   idle: NodeJS.Timeout;
   /** When the last request came, in milliseconds of a monotonic clock. */
   usedAt: number;
-  /** Calls under way: how each is answered should the session end first. */
-  waiting: Set<(response: Response) => void>;
+  /** Requests that are not answered yet. */
+  underWay: Set<Promise<Response>>;
   /** Calls under way by their JSON-RPC ids, by which the SDK tells answers apart; what cancels each. */
   calls: Map<unknown, AbortController>;
 }
@@ -34,7 +34,7 @@ export interface Sessions {
   open(request: Request, body: unknown, auth: AuthInfo): Promise<Response>;
   /** Answers a request within the session that its header names. */
   use(request: Request, body: unknown, auth: AuthInfo): Promise<Response>;
-  /** Ends every session and stream. */
+  /** Ends every session and stream, once the calls of each have said what became of them. */
   close(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
         transport,
         idle,
         usedAt: performance.now(),
-        waiting: new Set(),
+        underWay: new Set(),
         calls,
       };
       sessions.set(id, session);
@@ -79,6 +79,14 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
       if (session === undefined || session.tokenId !== auth.clientId) throw unknownSession();
       session.usedAt = performance.now();
       session.idle.refresh();
+      if (request.method === 'DELETE') {
+        await retire(id);
+        try {
+          return await handle(session, request, body, auth);
+        } finally {
+          await session.transport.close();
+        }
+      }
       const { cancelled, others } = withoutCancellations(body);
       for (const one of cancelled) session.calls.get(one)?.abort();
       if (cancelled.length > 0 && others === undefined) return new Response(null, { status: 202 });
@@ -91,7 +99,6 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
         return await handle(session, request, others, auth);
       } finally {
         for (const one of ids) session.calls.delete(one);
-        if (request.method === 'DELETE') await end(id);
       }
     },
     async close() {
@@ -99,29 +106,25 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
     },
   };
 
-  /** The SDK's answer, or 404 when the session ends before there is one. */
   async function handle(session: Session, request: Request, body: unknown, auth: AuthInfo): Promise<Response> {
-    const { promise: ended, resolve } = Promise.withResolvers<Response>();
-    session.waiting.add(resolve);
+    const answer = session.transport.handleRequest(request, { parsedBody: body, authInfo: auth });
+    session.underWay.add(answer);
     try {
-      return await Promise.race([
-        session.transport.handleRequest(request, { parsedBody: body, authInfo: auth }),
-        ended,
-      ]);
+      return await answer;
     } finally {
-      session.waiting.delete(resolve);
+      session.underWay.delete(answer);
     }
   }
 
   function onIdle(id: string): void {
     const session = sessions.get(id);
     if (session === undefined) return;
-    if (session.waiting.size > 0) session.idle.refresh();
+    if (session.underWay.size > 0) session.idle.refresh();
     else void end(id);
   }
 
   function makeRoom(): void {
-    const free = [...sessions].filter(([, { waiting }]) => waiting.size === 0);
+    const free = [...sessions].filter(([, { underWay }]) => underWay.size === 0);
     const idlest = free.sort(([, a], [, b]) => a.usedAt - b.usedAt)[0];
     if (idlest === undefined) {
       throw requestRefusal(503, 'session', 'Every session this server may hold is in use.', { 'retry-after': '1' });
@@ -131,12 +134,18 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
 
   async function end(id: string): Promise<void> {
     const session = sessions.get(id);
+    await retire(id);
+    await session?.transport.close();
+  }
+
+  /** The session takes no further request; its calls are cancelled, and each has said what became of it. */
+  async function retire(id: string): Promise<void> {
+    const session = sessions.get(id);
     if (session === undefined) return;
     sessions.delete(id);
     clearTimeout(session.idle);
-    const { error } = unknownSession();
-    for (const answer of session.waiting) answer(Response.json(error.toJSON(), { status: 404 }));
-    await session.transport.close();
+    for (const call of session.calls.values()) call.abort();
+    await Promise.allSettled(session.underWay);
   }
 }
 

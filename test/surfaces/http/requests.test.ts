@@ -143,36 +143,40 @@ test('what is no message is refused and is no fault of the server', async () => 
   expect(logged.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
 });
 
-test('what is no request, behind one that is not answered, ends the connection and is not read as its answer', async () => {
-  const { url, token, cast } = await start();
-  const session = await openSession(url, token);
-  await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
-  const body = JSON.stringify(toolCall(2, toolNames.update ?? '', { content: 'b', mode: 'append' }));
-  const head = [
-    'POST /mcp HTTP/1.1',
-    'Host: 127.0.0.1',
-    `Authorization: Bearer ${token}`,
-    'Accept: application/json, text/event-stream',
-    'Content-Type: application/json',
-    `Mcp-Session-Id: ${session}`,
-    `Content-Length: ${body.length}`,
-  ];
-  const socket = createConnection(Number(new URL(url).port), '127.0.0.1');
-  let answer = '';
-  socket.setEncoding('utf8').on('data', (chunk) => {
-    answer += chunk;
-  });
-  socket.on('error', () => {});
-  const release = await holdPlanLock(db.admin, cast.task);
-  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
-  await untilWaiting(db.admin, 'test app', 1);
-  socket.write('GARBAGE\r\n\r\n');
-  await once(socket, 'close');
-  expect(answer).toBe('');
-  await untilWaiting(db.admin, 'test app', 0); // its client is gone
-  await release();
-  expect((await db.ledger.planGet({ principal: cast.agent, task_id: cast.task }))?.content).toBe('a');
-});
+test.each([[0], [1], [2]])(
+  'what is no request, behind one that is not answered, is not read as its answer: with %d before',
+  async (earlier) => {
+    const { url, token, cast } = await start();
+    const session = await openSession(url, token);
+    await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
+    const body = JSON.stringify(toolCall(2, toolNames.update ?? '', { content: 'b', mode: 'append' }));
+    const head = [
+      'POST /mcp HTTP/1.1',
+      'Host: 127.0.0.1',
+      `Authorization: Bearer ${token}`,
+      'Accept: application/json, text/event-stream',
+      'Content-Type: application/json',
+      `Mcp-Session-Id: ${session}`,
+      `Content-Length: ${body.length}`,
+    ];
+    const socket = createConnection(Number(new URL(url).port), '127.0.0.1');
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      answer += chunk;
+    });
+    socket.on('error', () => {});
+    const release = await holdPlanLock(db.admin, cast.task);
+    const health = 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
+    socket.write(`${health.repeat(earlier)}${head.join('\r\n')}\r\n\r\n${body}`);
+    await untilWaiting(db.admin, 'test app', 1);
+    socket.write('GARBAGE\r\n\r\n');
+    await once(socket, 'close');
+    expect(answer.match(/HTTP\/1.1 \d+/g) ?? []).toEqual(Array(earlier).fill('HTTP/1.1 200'));
+    await untilWaiting(db.admin, 'test app', 0); // its client is gone
+    await release();
+    expect((await db.ledger.planGet({ principal: cast.agent, task_id: cast.task }))?.content).toBe('a');
+  },
+);
 
 test('healthz says the process runs, readyz that the database is migrated', async () => {
   const { url } = await start();

@@ -107,6 +107,49 @@ test('DELETE ends a session and its stream', async () => {
   expect((await post(url, token, ping, session(id))).status).toBe(404);
 });
 
+test('DELETE cancels a call that waits, and the call itself is answered', async () => {
+  const { url, token, cast } = await start();
+  const id = await openSession(url, token);
+  await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
+  const release = await holdPlanLock(db.admin, cast.task);
+  const append = toolCall(5, toolNames.update ?? '', { content: 'b', mode: 'append' });
+  const call = post(url, token, append, session(id));
+  await untilWaiting(db.admin, 'test app', 1);
+  const headers = { authorization: `Bearer ${token}`, ...session(id) };
+  expect((await send(url, { method: 'DELETE', headers })).status).toBe(200);
+  const answer = await call;
+  expect(answer.status).toBe(200);
+  expect(JSON.parse(answer.text)).toMatchObject({
+    id: 5,
+    result: { isError: true, structuredContent: { code: 'database_unavailable', write_applied: false } },
+  });
+  await release();
+  expect((await db.ledger.planGet({ principal: cast.agent, task_id: cast.task }))?.content).toBe('a');
+});
+
+test('whenever DELETE comes, a call says what became of its write', async () => {
+  const { url, token, cast } = await start();
+  await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
+  const headers = { authorization: `Bearer ${token}` };
+  const written: string[] = ['a'];
+  for (let n = 0; n < 60; n++) {
+    const id = await openSession(url, token);
+    const call = post(
+      url,
+      token,
+      toolCall(5, toolNames.update ?? '', { content: `b${n}`, mode: 'append' }),
+      session(id),
+    );
+    await sleep(n / 2);
+    await send(url, { method: 'DELETE', headers: { ...headers, ...session(id) } });
+    if (/"outcome":"appended"/.test((await call).text)) written.push(`b${n}`);
+    else expect((await call).text).toContain('"write_applied":false');
+  }
+  const plan = await db.ledger.planGet({ principal: cast.agent, task_id: cast.task });
+  expect(plan?.content).toBe(written.join('\n\n'));
+  expect(written.length).toBeGreaterThan(1);
+});
+
 test('an idle session is freed with its stream, one in use is not', async () => {
   const { url, token } = await start({ sessionIdleMs: 500 });
   const idle = await openSession(url, token);

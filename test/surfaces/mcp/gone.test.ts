@@ -61,3 +61,21 @@ test.each(['legacy', 'modern'] satisfies Era[])(
     expect(plan?.content).toBe('start');
   },
 );
+
+test.each(['legacy', 'modern'] satisfies Era[])(
+  'a call that waits when the server closes is cancelled and told so: HTTP, %s protocol',
+  async (era) => {
+    const { token, agent, task } = await makePlan();
+    const { url, app } = await startHttp(db);
+    const client = await connectHttp(url, token, era);
+    const release = await holdPlanLock(db.admin, task);
+    const call = client.callTool(append('too late'));
+    await untilWaiting(db.admin, 'test app', 1);
+    const closed = app.close();
+    expect((await call).structuredContent).toMatchObject({ code: 'database_unavailable', write_applied: false });
+    await closed;
+    await release();
+    const plan = await db.ledger.planGet({ principal: agent, task_id: task });
+    expect(plan?.content).toBe('start');
+  },
+);
