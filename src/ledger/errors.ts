@@ -102,7 +102,7 @@ export function validationError(argument: string, problem: string, operation: st
   return new PlanledgerError('validation_error', problem, {
     operation,
     taskId: taskId ?? null,
-    nextAction: 'Correct the argument named here and call again.',
+    nextAction: `Correct ${argument} and call again.`,
     details: { argument },
   });
 }
@@ -160,7 +160,7 @@ function answer(error: postgres.PostgresError, code: string, facts: Facts): Plan
     case '22008':
       return new PlanledgerError('validation_error', `An argument has the wrong form: ${error.message}.`, {
         ...facts,
-        nextAction: 'Correct the argument named here and call again.',
+        nextAction: 'Correct it and call again.',
       });
     case '55P03': // lock not available, serialization failure, deadlock
     case '40001':

@@ -1,4 +1,5 @@
 import postgres from 'postgres';
+import { validationError } from '../ledger/errors.ts';
 
 /** A pool of connections that act as the application role. */
 export type Sql = postgres.Sql;
@@ -29,8 +30,22 @@ export const connectionSettings = {
 } as const; // milliseconds where there is no unit
 
 /**
+ * Refuses what is no connection string of PostgreSQL, of which the drivers make host names and complain of those.
+ *
+ * @throws PlanledgerError validation_error
+ */
+export function requireDatabaseUrl(databaseUrl: string): void {
+  if (/^postgres(ql)?:\/\//.test(databaseUrl) && URL.canParse(databaseUrl)) return;
+  const problem = databaseUrl ? 'The database URL has the wrong form.' : 'There is no database URL.';
+  throw validationError('databaseUrl', `${problem} It is postgres://user:password@host:5432/database.`, 'connect');
+}
+
+/**
  * Opens a pool and makes sure that it answers. Behind PgBouncer (`PLANLEDGER_PGBOUNCER=1`, or found out) no startup
  * parameters are sent and no prepared statements kept; the login must then be a member of `planledger_app`.
+ *
+ * @throws PlanledgerError validation_error for what is no URL of PostgreSQL; else the driver's own error, which names the
+ *   cause.
  */
 export async function connect(databaseUrl: string, options: ConnectOptions = {}): Promise<Sql> {
   const pgbouncer = options.pgbouncer ?? process.env.PLANLEDGER_PGBOUNCER === '1';
@@ -49,6 +64,7 @@ export async function connect(databaseUrl: string, options: ConnectOptions = {})
 
 /** Opens a pool that connects when it is first used, so that it may be made while the database is down. */
 export function openPool(databaseUrl: string, options: ConnectOptions = {}): Sql {
+  requireDatabaseUrl(databaseUrl);
   const pgbouncer = options.pgbouncer ?? process.env.PLANLEDGER_PGBOUNCER === '1';
   const role = options.role === undefined ? 'planledger_app' : options.role;
   return postgres(databaseUrl, {

@@ -98,7 +98,7 @@ async function startOrAdopt(
   for (let attempt = 1; ; attempt += 1) {
     const running = await settledPostmaster(paths.cluster);
     if (running !== undefined) {
-      log(`PostgreSQL runs on ${paths.cluster} already (pid ${running.pid}, port ${running.port}); using it`);
+      log(`PostgreSQL runs on ${paths.cluster} already (pid ${running.pid}, port ${running.port})`);
       return { postmaster: running, adopted: true };
     }
     await removeForeignPidFile(paths.cluster);

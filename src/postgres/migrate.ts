@@ -3,6 +3,7 @@ import path from 'node:path';
 import { runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { programVersion } from '../version.ts';
+import { requireDatabaseUrl } from './connect.ts';
 import { applyFunctions, dbDir, functionFiles, functionsDigest, type SqlFile } from './functions.ts';
 
 /** Why a database cannot be migrated or used as it is; the message says what to do. */
@@ -35,9 +36,11 @@ const migrationLock = '7310575183460225382';
  *
  * @param databaseUrl Connection string of a login that may create roles and the schema, used as it is.
  * @throws MigrationError for a server older than PostgreSQL 15, a database that is not UTF8 or was migrated by a newer
- *   program, and missing rights (with the statements a DBA must run).
+ *   program, and missing rights (with the statements a DBA must run); PlanledgerError validation_error for what is no URL
+ *   of PostgreSQL; else the driver's own error, which names the cause.
  */
 export async function migrate(databaseUrl: string, log: (line: string) => void = () => {}): Promise<MigrationReport> {
+  requireDatabaseUrl(databaseUrl);
   const { client, pooled } = await connectDirectly(databaseUrl);
   try {
     await requireServer(client);

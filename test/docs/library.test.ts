@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createLedger } from '../../src/ledger/ledger.ts';
+import { connect, createLedger, migrate, openPool } from '../../src/index.ts';
 import { useDatabase } from '../support/fixture.ts';
 import { launch } from '../surfaces/cli/process.ts';
 import { executedBlocks, root } from './blocks.ts';
@@ -43,4 +43,21 @@ test('every ts block of README.md and docs/errors.md has the right types and pri
     const again = await launch(process.execPath, [file], { env }).ended;
     expect(again.stdout, 'the second run, as the README says').toMatch(/^appended true\n/);
   }
+});
+
+test.each([
+  undefined,
+  '',
+  'nonsense',
+  'localhost:5432/plans',
+  'mysql://localhost/plans',
+  'host=localhost dbname=plans',
+])('what is no database URL is refused as it is: %s', async (url) => {
+  const refusal = {
+    code: 'validation_error',
+    message: expect.stringMatching(/database URL.* It is postgres:\/\/user:password@host:5432\/database\.$/),
+  };
+  await expect(connect(url as string)).rejects.toMatchObject(refusal);
+  await expect(migrate(url as string)).rejects.toMatchObject(refusal);
+  expect(() => openPool(url as string)).toThrow(expect.objectContaining(refusal));
 });

@@ -31,6 +31,7 @@ begin
 
   for v_name in select jsonb_object_keys(v_facts) loop
     v_error.message := replace(v_error.message, '{' || v_name || '}', coalesce(v_facts ->> v_name, '(none)'));
+    v_error.next_action := replace(v_error.next_action, '{' || v_name || '}', coalesce(v_facts ->> v_name, '(none)'));
   end loop;
 
   raise exception using

@@ -12,20 +12,24 @@ declare
   c_operation constant text := 'create_task';
   v_id text := coalesce(p_task_id, gen_random_uuid()::text);
   v_workspace_id text;
+  v_kind text;
 begin
-  perform require_read_committed(c_operation, v_id);
+  perform require_read_committed(c_operation, p_task_id);
   perform require_labels(c_operation, v_id);
-  perform require_label('title', p_title, c_operation, v_id);
+  perform require_label('title', p_title, c_operation, p_task_id);
   if p_parent_task_id is not null then
     perform reach(c_operation, p_principal, p_parent_task_id, 'task:write');
     select t.workspace_id into v_workspace_id from tasks t where t.id = p_parent_task_id for key share;
     perform reach_again(c_operation, p_principal, p_parent_task_id, 'task:write');
   else
-    -- An agent works inside the tree of its session's task.
-    select p.workspace_id into v_workspace_id from principals p
-    where p.id = p_principal and 'task:write' = any (p.scopes) and p.kind <> 'agent';
+    select p.workspace_id, p.kind into v_workspace_id, v_kind from principals p
+    where p.id = p_principal and 'task:write' = any (p.scopes);
     if not found then
-      perform refuse('task_unreachable', c_operation, v_id, p_reached => false);
+      perform refuse('task_unreachable', c_operation, p_task_id, p_reached => false);
+    elsif v_kind = 'agent' then
+      perform refuse_argument('parent_task_id',
+        'An agent makes tasks only below one that it reaches, which parent_task_id (CLI: --parent) names.',
+        c_operation, p_task_id, false);
     end if;
   end if;
 

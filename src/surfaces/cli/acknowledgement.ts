@@ -8,8 +8,9 @@ export function printAcknowledgement(ack: PlanWriteAck, options: { json?: boolea
     return;
   }
   if (ack.replayed) note('This request was answered before; nothing was written now.');
+  if (ack.outcome === 'already_current') note('The plan already equals that revision; nothing was written.');
   const place = ack.coalesced ? 'joined revision' : 'revision';
   printLine(
-    `${ack.outcome} ${ack.task_id}: ${place} ${ack.revision_number}, ${ack.content_bytes} bytes, version ${ack.version}`,
+    `${ack.outcome.replace('_', ' ')} ${ack.task_id}: ${place} ${ack.revision_number}, ${ack.content_bytes} bytes, version ${ack.version}`,
   );
 }

@@ -87,7 +87,7 @@ export function requireToken(target: Target): string {
   if (target.token !== undefined && target.token !== '') return target.token;
   throw new UsageError(
     'No access token: neither --token nor PLANLEDGER_TOKEN is given.',
-    'An administrator makes one with `planledger token create`; set PLANLEDGER_TOKEN to it.',
+    `An administrator makes one with \`planledger token create\`; set PLANLEDGER_TOKEN to it. --data-dir ${defaultDataDir} would use the start in this folder, and its token.`,
   );
 }
 

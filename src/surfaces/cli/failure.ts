@@ -41,6 +41,9 @@ export interface Failure {
 export function describeFailure(error: unknown): Failure {
   if (error instanceof UsageError) return { ...known('usage', error.message, error.nextAction), exitCode: 2 };
   if (error instanceof ObstacleError) return known(error.code, error.message, error.nextAction);
+  if (error instanceof PlanledgerError && error.operation === 'connect') {
+    return { ...known('usage', error.message, 'Correct DATABASE_URL or --database-url.'), exitCode: 2 };
+  }
   if (error instanceof MigrationError) return known('database_unusable', error.message, '');
   if (error instanceof EmbeddedPostgresError) return known('embedded_postgres', error.message, '');
   // The facade names these two without their cause, which a person with the connection string may see.
@@ -133,12 +136,6 @@ function databaseFailure(error: unknown): Failure | undefined {
       `The database login may not do this (${text}).`,
       'Plans and tasks need a member of planledger_app; tokens and workspaces one of planledger_owner.',
     );
-  }
-  if (code === 'ERR_INVALID_URL') {
-    return {
-      ...known('usage', 'The database URL is not a URL.', 'Its form is postgres://user:password@host:5432/database.'),
-      exitCode: 2,
-    };
   }
   return undefined;
 }

@@ -18,7 +18,13 @@ const program = new Command('planledger')
   .showHelpAfterError('(--help says more)')
   .configureOutput({
     // It repeats arguments as they are; the only line end of its own is the one before a suggestion.
-    outputError: (text, write) => write(`${visible(text.trimEnd().replace('\n(Did you mean', ' (Did you mean'))}\n`),
+    outputError: (text, write) => {
+      const line = text
+        .trimEnd()
+        .replace(/^error:/, 'planledger: usage:')
+        .replace('\n(Did you mean', ' (Did you mean');
+      write(`${visible(line)}\n`);
+    },
   })
   .exitOverride();
 

@@ -35,7 +35,7 @@ async function showPlan(ledger: Ledger, principal: string, task: string, options
     });
   }
   if (options.json) return printJson(plan);
-  process.stdout.write(endLine(plan.content));
+  printText(plan.content);
   note(
     `-- ${plan.title}: revision ${plan.revision_number}, ${plan.content_bytes} bytes, ${when(plan.updated_at)}, version ${plan.version}`,
   );
@@ -51,7 +51,7 @@ async function showRevision(
   const { id } = await findRevision(ledger, principal, task, number);
   const revision = await ledger.revisionGet({ principal, task_id: task, revision_id: id });
   if (options.json) return printJson(revision);
-  process.stdout.write(endLine(revision.content));
+  printText(revision.content);
   note(
     `-- ${revision.title}: revision ${number} by ${revision.author_name}, ${revision.content_bytes} bytes, ${when(revision.updated_at)}`,
   );
@@ -80,7 +80,8 @@ export function revisionNumber(text: string): number {
   throw new UsageError(`${text} is not a revision number.`, '`planledger plan history` lists the revisions.');
 }
 
-// A terminal needs a line end after the text; a file gets the text byte for byte.
-function endLine(content: string): string {
-  return process.stdout.isTTY && content !== '' && !content.endsWith('\n') ? `${content}\n` : content;
+/** Byte for byte. Where both streams are shown together, what follows on stderr begins a line of its own. */
+function printText(content: string): void {
+  process.stdout.write(content);
+  if (content !== '' && !content.endsWith('\n')) process.stderr.write('\n');
 }

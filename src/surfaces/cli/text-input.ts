@@ -21,7 +21,7 @@ export async function readText(argument: string | undefined, file: string | unde
   }
   const path = file ?? '';
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    throw new UsageError(`Cannot read ${path}: ${error.message}.`, 'Correct --file.');
+    throw new UsageError(`Cannot read ${path}: ${error.message.replace(/, \w+ '.*'$/s, '')}.`, 'Correct --file.');
   });
   return decode(bytes, path);
 }

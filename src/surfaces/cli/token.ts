@@ -100,7 +100,9 @@ async function createToken(options: CreateOptions): Promise<void> {
   }
   printLine(made.token.token);
   const end = made.token.expires_at === null ? 'does not expire' : `works until ${when(made.token.expires_at)} UTC`;
-  note(`Token ${made.token.id} for kind ${made.principal.kind} (${made.principal.scopes.join(', ')}); it ${end}.`);
+  note(
+    `Token ${made.token.id}, "${options.name ?? options.kind}", for kind ${made.principal.kind} (${made.principal.scopes.join(', ')}); it ${end}.`,
+  );
   note('It cannot be shown again. Keep it as PLANLEDGER_TOKEN.');
 }
 

@@ -144,3 +144,23 @@ test('no list shows a task out of reach', async () => {
   const listed = await db.ledger.taskList({ principal: stranger.user });
   expect(listed.map(({ id }) => id)).toEqual([stranger.task]);
 });
+
+test('an agent that names no task above a new one is told to, and one without the right is not', async () => {
+  const cast = await makePlan(db, 'a');
+  const top = { task_id: null, title: 'Top' };
+  expect(await failure(db.ledger.taskCreate({ ...top, principal: cast.agent }))).toMatchObject({
+    code: 'validation_error',
+    taskId: null,
+    nextAction: 'Correct parent_task_id and call again.',
+    details: { argument: 'parent_task_id' },
+  });
+  const { id: reader } = await createLedger(db.admin).principalCreate({
+    ...{ workspace_id: cast.workspace, kind: 'agent', task_id: cast.task, scopes: ['plan:read', 'task:read'] },
+  });
+  for (const principal of [reader, crypto.randomUUID()]) {
+    const error = await failure(db.ledger.taskCreate({ ...top, principal }));
+    expect(error).toMatchObject({ code: 'task_unreachable', taskId: null });
+  }
+  const below = await db.ledger.taskCreate({ ...top, principal: cast.agent, parent_task_id: cast.task });
+  expect(below).toMatchObject({ workspace_id: cast.workspace, parent_task_id: cast.task });
+});

@@ -1,4 +1,4 @@
-import { chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { access, chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { expect, test } from 'vitest';
@@ -71,13 +71,20 @@ test('text that is not UTF-8 is refused rather than altered', async () => {
   expectMistake(await cli(['plan', 'append', 't', '-'], { env, input }), 2, 'stdin is not UTF-8');
 });
 
-test('a database URL that is none is a mistake in the command', async () => {
-  expectMistake(
-    await cli(['plan', 'show', 't', '--token', 'x', '--database-url', 'nonsense']),
-    2,
-    'not a URL',
-    'postgres://',
-  );
+test.each([
+  ['plan', 'show', 't', '--token', 'x'],
+  ['migrate'],
+  ['serve'],
+  ['mcp', '--token', 'x'],
+  ['doctor'],
+  ['start'],
+])('a database URL that is none is a mistake in the command: %s %s', async (...command) => {
+  const options = command[0] === 'start' ? ['--data-dir', path.join(folder.path, 'not-made')] : [];
+  for (const DATABASE_URL of ['nonsense', 'mysql://localhost/plans', 'postgres://host:port/plans']) {
+    const run = await cli([...command, ...options], { env: { DATABASE_URL } });
+    expectMistake(run, 2, 'The database URL has the wrong form.', 'postgres://user:password@host:5432/database');
+  }
+  await expect(access(path.join(folder.path, 'not-made'))).rejects.toThrow('ENOENT');
 });
 
 const description = {

@@ -64,7 +64,7 @@ test('show prints the text byte for byte on stdout and what it is on stderr; --j
   const shown = await cli(['plan', 'show', task], { env: caller.env });
   const plan = await read(task);
   expect(shown).toMatchObject({ code: 0, stdout: 'no line end' });
-  expect(shown.stderr).toMatch(new RegExp(`^-- Plan: revision 1, 11 bytes, .* version ${plan?.version}\n$`));
+  expect(shown.stderr).toMatch(new RegExp(`^\\n-- Plan: revision 1, 11 bytes, .* version ${plan?.version}\n$`));
   expect(JSON.parse(await succeed(['plan', 'show', task, '--json'], { env: caller.env }))).toEqual(
     JSON.parse(JSON.stringify(plan)),
   );

@@ -86,7 +86,7 @@ test('a killed start is taken over by the next one, with everything that was wri
   expect((await processesIn(dataDir)).length).toBeGreaterThan(0); // its PostgreSQL
 
   const second = start(dataDir);
-  while (!second.output.stderr.includes('using it')) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (!second.output.stderr.includes('runs on')) await new Promise((resolve) => setTimeout(resolve, 5));
   const after = await ready(second, second.file); // never that of the first
   expect(after).toMatchObject({ token: before.token, database_url: before.database_url, pid: second.child.pid });
   const shown = await cli(['plan', 'show', 'sample-task', '--data-dir', dataDir]);

@@ -37,7 +37,7 @@ test.for([
 
 test('a mistyped command is still answered with a suggestion', async () => {
   expect((await cli(['strat'])).stderr).toBe(
-    "error: unknown command 'strat' (Did you mean start?)\n(--help says more)\n",
+    "planledger: usage: unknown command 'strat' (Did you mean start?)\n(--help says more)\n",
   );
 });
 
