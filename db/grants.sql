@@ -14,6 +14,10 @@ grant execute on function
   planledger.plan_mark_implementation_started(uuid, text, text),
   planledger.revision_list(uuid, text, integer, integer, text),
   planledger.revision_get(uuid, text, text),
+  planledger.comment_list(uuid, text),
+  planledger.comment_create(uuid, text, text, uuid, text, text, integer, integer),
+  planledger.comment_update(uuid, text, text, uuid, text, integer),
+  planledger.comment_delete(uuid, text, text, uuid, integer),
   planledger.task_create(uuid, text, text, text),
   planledger.task_list(uuid, text, integer),
   planledger.task_get(uuid, text),
@@ -24,7 +28,7 @@ grant execute on function
   planledger.content_max_bytes()
 to planledger_app;
 
-grant usage on type planledger.plan_write_ack to planledger_app;
+grant usage on type planledger.plan_write_ack, planledger.comment_snapshot to planledger_app;
 
 grant execute on function planledger.installation() to planledger_app, planledger_reader;
 
@@ -36,5 +40,6 @@ grant select on
   planledger.revision_document,
   planledger.locks,
   planledger.activity,
-  planledger.plan_storage
+  planledger.plan_storage,
+  planledger.pending_comments
 to planledger_reader;

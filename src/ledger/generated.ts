@@ -2,6 +2,14 @@
 
 import type { CallOptions } from './ledger.ts';
 
+/** A row of every comment function: all pending comments of a task, in one committed state. */
+export interface CommentSnapshot {
+  task_id: string;
+  plan_id: string | null;
+  revision: number;
+  comments: PlanComment[];
+}
+
 /** A row of `content_max_bytes`. */
 export interface ContentMaxBytesRow {
   content_max_bytes: number;
@@ -215,8 +223,30 @@ export interface WorkspaceCreateRow {
   name: string;
 }
 
+/** A pending comment of a snapshot. */
+export interface PlanComment {
+  id: string;
+  task_id: string;
+  plan_id: string;
+  body: string;
+  selected_text: string;
+  anchor_from: number;
+  anchor_to: number;
+  version: number;
+  created_at: string;
+  updated_at: string;
+}
+
 /** One method for each function of the schema; its text is the comment on that function. */
 export interface Ledger {
+  /** Adds a comment to the plan p_plan_id, which must be the task's current one. p_comment_id: the caller's UUID, which makes a repeat harmless; p_body: 1 to 65,536 bytes and not only white space; p_selected_text: 1 to 262,144 bytes; 0 <= p_anchor_from <= p_anchor_to. A plan has at most 100 pending comments with 1,048,576 bytes in all. An id that was used before changes nothing: with the same data, or once its comment was deleted or delivered, the call succeeds. Takes the lease (shared) and admission locks, then the task row. Answers the snapshot. Raises validation_error, task_unreachable, comment_body_too_large, comment_selection_too_large, plan_busy, task_not_found, comment_id_conflict, plan_comments_changed, comment_limit_exceeded, isolation_not_supported. */
+  commentCreate(values: { principal: string; task_id: string | null; plan_id: string | null; comment_id: string | null; body: string | null; selected_text: string | null; anchor_from: number; anchor_to: number }, options?: CallOptions): Promise<CommentSnapshot>;
+  /** Deletes a pending comment of the current plan p_plan_id that is at p_expected_version; its id stays used. Takes the lease (shared) and admission locks, then the task row. Answers the snapshot. Raises validation_error, task_unreachable, plan_busy, task_not_found, plan_comments_changed, isolation_not_supported. */
+  commentDelete(values: { principal: string; task_id: string | null; plan_id: string | null; comment_id: string | null; expected_version: number }, options?: CallOptions): Promise<CommentSnapshot>;
+  /** The pending comments of p_task_id, all of them, with the plan they are about and their revision; without a plan none, at revision 0. Takes no lock. Raises validation_error, task_unreachable. */
+  commentList(values: { principal: string; task_id: string | null }, options?: CallOptions): Promise<CommentSnapshot>;
+  /** Replaces the body (1 to 65,536 bytes, not only white space) of a pending comment of the current plan p_plan_id that is at p_expected_version; its version rises by one. Takes the lease (shared) and admission locks, then the task row. Answers the snapshot. Raises validation_error, task_unreachable, comment_body_too_large, plan_busy, task_not_found, plan_comments_changed, comment_limit_exceeded, isolation_not_supported. */
+  commentUpdate(values: { principal: string; task_id: string | null; plan_id: string | null; comment_id: string | null; body: string | null; expected_version: number }, options?: CallOptions): Promise<CommentSnapshot>;
   /** The largest plan a write that admits caller text may store, in UTF-8 bytes. A constant, not a setting. */
   contentMaxBytes(values: {  }, options?: CallOptions): Promise<ContentMaxBytesRow>;
   /** Every stable error code: its SQLSTATE, whether repeating the same call is safe and may help, the message and the next action as templates. */
@@ -227,7 +257,7 @@ export interface Ledger {
   planAppend(values: { principal: string; task_id: string | null; fragment: string | null; title?: string | null | undefined; expected_version?: string | null | undefined; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined }, options?: CallOptions): Promise<PlanWriteAck>;
   /** Creates the plan of p_task_id with p_content; where a plan exists, replaces it under the rules of plan_replace. A new plan without a title is titled Plan; p_expected_version where no plan exists is a conflict. At most content_max_bytes(). p_title (1 to 200 characters; empty keeps the stored one). Under the agent policy an existing plan needs the current p_expected_version, and a text that keeps fewer than half of 2,000 characters or more needs p_allow_truncation; p_policy browser (users only) asks for neither, checks p_expected_version when given, and may store an empty text. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the plan lock. Raises validation_error, task_unreachable, plan_content_required, plan_content_too_large, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_version_required, plan_version_conflict, plan_truncation_rejected, plan_history_unavailable, isolation_not_supported. */
   planCreate(values: { principal: string; task_id: string | null; content: string | null; title?: string | null | undefined; expected_version?: string | null | undefined; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined; policy?: string | null | undefined }, options?: CallOptions): Promise<PlanWriteAck>;
-  /** Removes the plan of p_task_id with its pending comments; the revisions stay and can be reverted to. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the lease (shared), admission and plan locks. Raises validation_error, task_unreachable, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, isolation_not_supported. */
+  /** Removes the plan of p_task_id with its pending comments; the revisions stay and can be reverted to. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the lease (shared), admission and plan locks, then the task row. Raises validation_error, task_unreachable, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, isolation_not_supported. */
   planDelete(values: { principal: string; task_id: string | null; request_id?: string | null | undefined }, options?: CallOptions): Promise<PlanDeleteRow>;
   /** Replaces the one occurrence of p_old_text (not empty) in the plan with p_new_text (may be empty); every other byte and the title stay. Both are literal; occurrences are counted with overlaps. Needs the current p_expected_version. The result has 1 to content_max_bytes() bytes; p_allow_truncation acknowledges a suspicious reduction. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the plan lock. Raises validation_error, task_unreachable, plan_edit_text_required, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, plan_version_required, plan_version_conflict, plan_edit_not_found, plan_edit_ambiguous, plan_content_too_large, plan_content_required, plan_truncation_rejected, plan_history_unavailable, isolation_not_supported. */
   planEdit(values: { principal: string; task_id: string | null; expected_version: string | null; old_text: string | null; new_text: string | null; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined }, options?: CallOptions): Promise<PlanWriteAck>;
@@ -275,6 +305,10 @@ export interface Ledger {
 
 /** How each method calls its function. */
 export const signatures = {
+  commentCreate: { function: 'comment_create', operation: 'create_comment', arguments: ["principal","task_id","plan_id","comment_id","body","selected_text","anchor_from","anchor_to"], writes: true, many: false },
+  commentDelete: { function: 'comment_delete', operation: 'delete_comment', arguments: ["principal","task_id","plan_id","comment_id","expected_version"], writes: true, many: false },
+  commentList: { function: 'comment_list', operation: 'list_comments', arguments: ["principal","task_id"], writes: false, many: false },
+  commentUpdate: { function: 'comment_update', operation: 'update_comment', arguments: ["principal","task_id","plan_id","comment_id","body","expected_version"], writes: true, many: false },
   contentMaxBytes: { function: 'content_max_bytes', operation: 'content_max_bytes', arguments: [], writes: false, many: false },
   errorCatalog: { function: 'error_catalog', operation: 'error_catalog', arguments: [], writes: false, many: true },
   installation: { function: 'installation', operation: 'installation', arguments: [], writes: false, many: true },

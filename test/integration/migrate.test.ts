@@ -37,7 +37,7 @@ test('a fresh database is migrated once, and again nothing happens', async () =>
   const url = await emptyDatabase(server());
   const first = await migrate(url);
   expect(first).toEqual({
-    applied: ['0001_tasks_and_access', '0002_plans', '0003_events', '0004_settings_in_seconds'],
+    applied: ['0001_tasks_and_access', '0002_plans', '0003_events', '0004_settings_in_seconds', '0005_comments'],
     functionsApplied: true,
   });
   expect(await migrate(url)).toEqual({ applied: [], functionsApplied: false });
@@ -87,6 +87,7 @@ test('an upgrade from each earlier state, with rows in it, ends where a fresh in
         "insert into planledger.tasks (id, workspace_id, root_task_id, title) values ('old-1', 'old', 'old-1', 'Old')",
       );
       await client.query('alter table planledger.tasks enable trigger task_place_new');
+      if (count >= 4) return;
       await client.query(
         "update planledger.settings set coalesce_window = '-1 hour', lock_wait = '1 year -360 days 5 minutes'",
       );
@@ -179,7 +180,7 @@ test('a login with CREATEROLE and CREATE on the database may migrate; one withou
     return changed.href;
   };
   await expect(migrate(as(`${name}_plain`))).rejects.toThrow(/A DBA must run once.*grant planledger_owner/s);
-  expect((await migrate(as(`${name}_dba`))).applied).toHaveLength(4);
+  expect((await migrate(as(`${name}_dba`))).applied).toHaveLength(5);
   await withClient(databaseUrl(server(), 'postgres'), async (client) => {
     await client.query(`drop database ${name} with (force)`);
     await client.query(`drop role ${name}_plain, ${name}_dba`);

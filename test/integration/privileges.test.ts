@@ -8,11 +8,15 @@ const logins = { app: `app_${randomBytes(6).toString('hex')}`, reader: `reader_$
 const sessions = {} as Record<keyof typeof logins, postgres.Sql>;
 
 /** What may be read, and by whom: pinned here, whatever the grants file says. */
-const views = ['activity', 'locks', 'plan_document', 'plan_storage', 'revision_document'];
+const views = ['activity', 'locks', 'pending_comments', 'plan_document', 'plan_storage', 'revision_document'];
 const callable = {
   // The view `locks` calls lock_key with the rights of whoever reads it.
   reader: ['installation', 'lock_key'],
   app: [
+    'comment_create',
+    'comment_delete',
+    'comment_list',
+    'comment_update',
     'content_max_bytes',
     'error_catalog',
     'installation',

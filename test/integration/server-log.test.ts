@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
@@ -70,11 +71,22 @@ async function provokeArgumentRefusals(): Promise<void> {
   await failure(ledger.planAppend({ ...on, fragment: text.repeat(10_000) }));
   await failure(ledger.planAppend({ ...on, task_id: 'elsewhere', fragment: text }));
   await failure(ledger.taskCreate({ principal: user, task_id: 'new', title: tooLong }));
+  const comment = { ...on, plan_id: expected_version, comment_id: randomUUID(), anchor_from: 0, anchor_to: 1 };
+  await failure(ledger.commentCreate({ ...comment, body: text.repeat(10_000), selected_text: text }));
+  await failure(ledger.commentCreate({ ...comment, body: text, selected_text: text.repeat(10_000) }));
+  await failure(ledger.commentCreate({ ...comment, body: text, selected_text: text }));
   await failure(ledger.tokenAuthenticate({ token_sha256: Buffer.alloc(32) }));
 }
 
 async function provokeStateRefusals(): Promise<void> {
   const { on, user, created, expected_version } = await makePlan(long);
+  const comment = { ...on, plan_id: created.plan_id, comment_id: randomUUID(), anchor_from: 0, anchor_to: 1 };
+  await ledger.commentCreate({ ...comment, body: text, selected_text: text });
+  await failure(ledger.commentCreate({ ...comment, body: `${text}!`, selected_text: text }));
+  await failure(ledger.commentUpdate({ ...comment, body: text, expected_version: 2 }));
+  const big = () => ({ ...comment, comment_id: randomUUID(), body: text, selected_text: `${marker} `.repeat(20_000) });
+  for (let n = 0; n < 4; n += 1) await ledger.commentCreate(big());
+  await failure(ledger.commentCreate(big()));
   const revision_id = created.revision_id;
   await failure(ledger.planReplace({ ...on, content: text }));
   await failure(ledger.planReplace({ ...on, content: text, expected_version: marker }));

@@ -11,7 +11,10 @@ export async function stored({ admin }: Fixture, task: string): Promise<unknown>
       (select jsonb_agg(r order by r.revision_number) from planledger.plan_revisions r where r.task_id = ${task}) as revisions,
       (select jsonb_agg(array[s.seq::text, md5(s.body)] order by s.seq) from planledger.plan_segments s where s.task_id = ${task}) as segments,
       (select jsonb_agg(e order by e.id) from planledger.events e where e.task_id = ${task}) as events,
-      (select jsonb_agg(q order by q.request_id) from planledger.plan_requests q where q.task_id = ${task}) as requests`;
+      (select jsonb_agg(q order by q.request_id) from planledger.plan_requests q where q.task_id = ${task}) as requests,
+      (select jsonb_agg(c order by c.id) from planledger.plan_comments c where c.task_id = ${task}) as comments,
+      (select jsonb_agg(i order by i.id) from planledger.plan_comment_ids i where i.task_id = ${task}) as comment_ids,
+      (select jsonb_agg(h) from planledger.plan_comment_heads h where h.task_id = ${task}) as comment_head`;
   return row;
 }
 
@@ -37,6 +40,11 @@ const sqlStates: Partial<Record<ErrorCode, string>> = {
   idempotency_conflict: 'TP409',
   isolation_not_supported: 'TP409',
   plan_content_too_large: 'TP413',
+  comment_body_too_large: 'TP413',
+  comment_selection_too_large: 'TP413',
+  comment_limit_exceeded: 'TP413',
+  comment_id_conflict: 'TP409',
+  plan_comments_changed: 'TP409',
   plan_truncation_rejected: 'TP422',
   plan_head_unavailable: 'TP503',
   plan_history_unavailable: 'TP503',

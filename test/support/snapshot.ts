@@ -83,6 +83,7 @@ const nullable = new Set([
 ]);
 const nullableIn: Record<string, Set<string>> = {
   principal_create: new Set(['task_id', 'session_id']),
+  comment_create: new Set(['plan_id']),
   token_authenticate: new Set(['task_id', 'session_id']),
   token_list: new Set(['task_id']),
   plan_mark_implementation_started: new Set(),
@@ -116,6 +117,20 @@ export async function generatedTypes(sql: Sql): Promise<string> {
     "import type { CallOptions } from './ledger.ts';",
     '',
     ...functions.flatMap(rowType),
+    '/** A pending comment of a snapshot. */',
+    'export interface PlanComment {',
+    '  id: string;',
+    '  task_id: string;',
+    '  plan_id: string;',
+    '  body: string;',
+    '  selected_text: string;',
+    '  anchor_from: number;',
+    '  anchor_to: number;',
+    '  version: number;',
+    '  created_at: string;',
+    '  updated_at: string;',
+    '}',
+    '',
     '/** One method for each function of the schema; its text is the comment on that function. */',
     'export interface Ledger {',
     ...functions.flatMap(method),
@@ -136,8 +151,14 @@ const camel = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => le
 const pascal = (name: string) => camel(`_${name}`);
 
 function rowName(f: FunctionRow): string {
-  return f.columns.some(({ name }) => name === 'outcome') ? 'PlanWriteAck' : `${pascal(f.name)}Row`;
+  const has = (column: string) => f.columns.some(({ name }) => name === column);
+  return has('outcome') ? 'PlanWriteAck' : has('comments') ? 'CommentSnapshot' : `${pascal(f.name)}Row`;
 }
+
+const rowOf: Record<string, string> = {
+  PlanWriteAck: 'every plan write',
+  CommentSnapshot: 'every comment function: all pending comments of a task, in one committed state',
+};
 
 const written = new Set<string>();
 
@@ -150,7 +171,7 @@ function rowType(f: FunctionRow, index: number): string[] {
   const isNull = (column: string) =>
     nullableIn[f.name]?.has(column) || (nullable.has(column) && !(nullableIn[f.name]?.size === 0));
   return [
-    `/** A row of ${name === 'PlanWriteAck' ? 'every plan write' : `\`${f.name}\``}. */`,
+    `/** A row of ${rowOf[name] ?? `\`${f.name}\``}. */`,
     `export interface ${name} {`,
     ...columns.map((column) => `  ${column.name}: ${tsType(column.type)}${isNull(column.name) ? ' | null' : ''};`),
     '}',
@@ -179,6 +200,8 @@ function tsType(type: string): string {
       return 'boolean';
     case 'integer':
       return 'number';
+    case 'jsonb':
+      return 'PlanComment[]';
     case 'bytea':
       return 'Uint8Array';
     case 'text[]':

@@ -18,10 +18,7 @@ begin
   perform require_labels(c_operation, p_task_id, p_request_id => p_request_id);
   v_caller := reach(c_operation, p_principal, p_task_id, 'plan:write');
 
-  perform lock_take('lease', c_operation, p_task_id, p_shared => true);
-  perform lock_take('admission', c_operation, p_task_id);
-  perform lock_take('plan', c_operation, p_task_id);
-  perform reach_again(c_operation, p_principal, p_task_id, 'plan:write');
+  perform admission_lock(c_operation, p_principal, p_task_id, 'plan:write');
   if p_request_id is not null then
     v_ack := request_replay(c_operation, p_task_id, v_caller, p_request_id, v_arguments);
     if v_ack.replayed then
@@ -46,4 +43,4 @@ end
 $$;
 
 comment on function planledger.plan_delete(uuid, text, text) is
-  'Removes the plan of p_task_id with its pending comments; the revisions stay and can be reverted to. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the lease (shared), admission and plan locks. Raises validation_error, task_unreachable, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, isolation_not_supported.';
+  'Removes the plan of p_task_id with its pending comments; the revisions stay and can be reverted to. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the lease (shared), admission and plan locks, then the task row. Raises validation_error, task_unreachable, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, isolation_not_supported.';

@@ -9,7 +9,7 @@ begin
   perform require_read_committed(c_operation, p_task_id);
   perform require_labels(c_operation, p_task_id);
   perform reach(c_operation, p_principal, p_task_id, 'task:write');
-  perform task_lock(c_operation, p_principal, p_task_id);
+  perform admission_lock(c_operation, p_principal, p_task_id, 'task:write');
 
   update tasks t set archived_at = clock_timestamp() where t.id = p_task_id and t.archived_at is null;
   if found then

@@ -9,7 +9,7 @@ begin
   perform require_read_committed(c_operation, p_task_id);
   perform require_labels(c_operation, p_task_id);
   perform reach(c_operation, p_principal, p_task_id, 'task:write');
-  perform task_lock(c_operation, p_principal, p_task_id);
+  perform admission_lock(c_operation, p_principal, p_task_id, 'task:write');
   if exists (select from tasks t where t.parent_task_id = p_task_id) then
     perform refuse_argument('task_id', 'The task has tasks below it; delete those first.', c_operation, p_task_id, true);
   end if;

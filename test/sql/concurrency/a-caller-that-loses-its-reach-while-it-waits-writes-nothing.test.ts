@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Ledger, signatures } from '../../../src/ledger/generated.ts';
 import { makeCast, useDatabase } from '../../support/fixture.ts';
@@ -38,6 +39,9 @@ const losses: Record<string, (cast: Planned) => Promise<unknown>> = {
 
 /** Every write of one task; that none is missing is checked below. */
 const writes = [
+  'commentCreate',
+  'commentDelete',
+  'commentUpdate',
   'planAppend',
   'planCreate',
   'planDelete',
@@ -73,9 +77,15 @@ describe.each(Object.keys(losses))('%s', (how) => {
       old_text: 'a',
       new_text: 'x',
       revision_id: cast.created.revision_id,
-      expected_version: cast.created.version,
+      expected_version: method.startsWith('comment') ? 1 : cast.created.version,
       expected_revision_version: 'x',
       session_id: cast.session,
+      plan_id: cast.created.plan_id,
+      comment_id: randomUUID(),
+      body: 'x',
+      selected_text: 'a',
+      anchor_from: 0,
+      anchor_to: 1,
       request_id: id,
     };
     const below = { principal: cast.user, task_id: null, title: 'Below', parent_task_id: cast.task };

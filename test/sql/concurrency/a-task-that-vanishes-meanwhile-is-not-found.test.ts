@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PlanledgerError } from '../../../src/ledger/errors.ts';
 import { type Ledger, signatures } from '../../../src/ledger/generated.ts';
@@ -32,6 +33,9 @@ async function whileDeleted(cast: Planned, call: () => Promise<unknown>): Promis
 }
 
 const writes = [
+  'commentCreate',
+  'commentUpdate',
+  'commentDelete',
   'planCreate',
   'planReplace',
   'planAppend',
@@ -57,9 +61,15 @@ describe.each([{ plan: 'with a plan' }, { plan: 'without a plan' }])('a task $pl
       old_text: 'a',
       new_text: 'x',
       revision_id: cast.created.revision_id,
-      expected_version: cast.created.version,
+      expected_version: method.startsWith('comment') ? 1 : cast.created.version,
       expected_revision_version: 'x',
       session_id: cast.session,
+      plan_id: cast.created.plan_id,
+      comment_id: randomUUID(),
+      body: 'x',
+      selected_text: 'a',
+      anchor_from: 0,
+      anchor_to: 1,
     };
     const taken: readonly string[] = signatures[method].arguments;
     const values = Object.fromEntries(Object.entries(all).filter(([name]) => taken.includes(name)));

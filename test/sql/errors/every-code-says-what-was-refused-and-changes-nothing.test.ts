@@ -35,8 +35,23 @@ const everyCode: ErrorCode[] = [
   'idempotency_conflict',
   'isolation_not_supported',
   'plan_busy',
+  'comment_body_too_large',
+  'comment_selection_too_large',
+  'comment_limit_exceeded',
+  'comment_id_conflict',
+  'plan_comments_changed',
 ];
-const own = new Set<ErrorCode>(['unauthenticated', 'task_not_found', 'isolation_not_supported']); // tested elsewhere
+/** Tested elsewhere; those of comments in the folder `comment`. */
+const own = new Set<ErrorCode>([
+  'unauthenticated',
+  'task_not_found',
+  'isolation_not_supported',
+  'comment_body_too_large',
+  'comment_selection_too_large',
+  'comment_limit_exceeded',
+  'comment_id_conflict',
+  'plan_comments_changed',
+]);
 const withoutVersion = new Set<ErrorCode>(['validation_error', 'task_unreachable', 'plan_head_unavailable']);
 
 beforeAll(async () => {

@@ -8,8 +8,17 @@ import { makePlan, type Planned } from '../plans.ts';
 const db = useDatabase();
 type Call = (values: Record<string, unknown>) => Promise<unknown>;
 
-const reading = ['planGet', 'revisionList', 'revisionGet', 'taskGet'] as const satisfies (keyof Ledger)[];
+const reading = [
+  'commentList',
+  'planGet',
+  'revisionList',
+  'revisionGet',
+  'taskGet',
+] as const satisfies (keyof Ledger)[];
 const writing = [
+  'commentCreate',
+  'commentUpdate',
+  'commentDelete',
   'planCreate',
   'planReplace',
   'planAppend',
@@ -57,10 +66,16 @@ function call(method: keyof Ledger, principal: string, task_id: string): Promise
     fragment: canary,
     old_text: 'text',
     new_text: canary,
-    expected_version: target.created.version,
+    expected_version: method.startsWith('comment') ? 1 : target.created.version,
     expected_revision_version: 'x',
     revision_id: target.created.revision_id,
     session_id: target.session,
+    plan_id: target.created.plan_id,
+    comment_id: '6f1d3b9e-0c1f-4a52-9a3d-2f6f0a3f9c11',
+    body: canary,
+    selected_text: canary,
+    anchor_from: 0,
+    anchor_to: 1,
   };
   const taken: readonly string[] = signatures[method].arguments;
   const values = Object.fromEntries(Object.entries(all).filter(([name]) => taken.includes(name)));
@@ -76,7 +91,7 @@ const refused: [string, readonly (keyof Ledger)[]][] = [
   ['a user without rights', every],
   ['a reader of plans', [...writing, ...ofTasks, 'taskGet']],
   ['a writer of plans', [...ofTasks, 'taskGet']],
-  ['a writer of tasks', [...writing, 'planGet', 'revisionList', 'revisionGet']],
+  ['a writer of tasks', [...writing, 'commentList', 'planGet', 'revisionList', 'revisionGet']],
 ];
 
 describe.each(refused)('%s', (who, methods) => {
