@@ -24,6 +24,26 @@ export interface ErrorCatalogRow {
   next_action: string;
 }
 
+/** A row of `events_prune`. */
+export interface EventsPruneRow {
+  events_prune: string;
+}
+
+/** A row of `events_read`. */
+export interface EventsReadRow {
+  cursor: string;
+  server_started_at: Date;
+  reset: boolean;
+  id: string | null;
+  task_id: string | null;
+  kind: string | null;
+  plan_id: string | null;
+  revision_id: string | null;
+  revision_number: number | null;
+  coalesced: boolean | null;
+  restored_from: string | null;
+}
+
 /** A row of `installation`. */
 export interface InstallationRow {
   migration: string | null;
@@ -251,6 +271,10 @@ export interface Ledger {
   contentMaxBytes(values: {  }, options?: CallOptions): Promise<ContentMaxBytesRow>;
   /** Every stable error code: its SQLSTATE, whether repeating the same call is safe and may help, the message and the next action as templates. */
   errorCatalog(values: {  }, options?: CallOptions): Promise<ErrorCatalogRow[]>;
+  /** Deletes the events that a snapshot stored at least p_keep ago saw, stores a new snapshot for later calls, and answers how many events it deleted. A reader that is further behind begins anew. For administrators and the program's cron; safe at any time. Raises validation_error. */
+  eventsPrune(values: { keep?: string | null | undefined }, options?: CallOptions): Promise<EventsPruneRow>;
+  /** What was committed since p_cursor, the cursor of the call before: each event once, in order within a task; one row with nulls where there is nothing. reset: the cursor is absent, of the future, or older than what was pruned, so the reader looks at every task of its interest anew. server_started_at: a reader does so too when it changes. Takes no lock. Only on the primary. Raises validation_error. */
+  eventsRead(values: { cursor?: string | null | undefined }, options?: CallOptions): Promise<EventsReadRow[]>;
   /** What is installed: one row for each migration applied, with the program version and the digest of db/functions applied last. */
   installation(values: {  }, options?: CallOptions): Promise<InstallationRow[]>;
   /** Adds p_fragment to the end of the plan behind one blank line, at the cost of the fragment. p_title (1 to 200 characters; empty keeps the stored one); p_expected_version: checked when given; p_allow_truncation: refused when true; p_request_id (1 to 200 characters): makes a repeat harmless. The composed text has at most content_max_bytes(). Takes the plan lock. Not idempotent without p_request_id. Raises validation_error, task_unreachable, plan_content_required, plan_append_truncation_not_applicable, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, plan_version_conflict, plan_content_too_large, isolation_not_supported. */
@@ -311,6 +335,8 @@ export const signatures = {
   commentUpdate: { function: 'comment_update', operation: 'update_comment', arguments: ["principal","task_id","plan_id","comment_id","body","expected_version"], writes: true, many: false },
   contentMaxBytes: { function: 'content_max_bytes', operation: 'content_max_bytes', arguments: [], writes: false, many: false },
   errorCatalog: { function: 'error_catalog', operation: 'error_catalog', arguments: [], writes: false, many: true },
+  eventsPrune: { function: 'events_prune', operation: 'prune_events', arguments: ["keep"], writes: true, many: false },
+  eventsRead: { function: 'events_read', operation: 'read_events', arguments: ["cursor"], writes: false, many: true },
   installation: { function: 'installation', operation: 'installation', arguments: [], writes: false, many: true },
   planAppend: { function: 'plan_append', operation: 'append', arguments: ["principal","task_id","fragment","title","expected_version","allow_truncation","request_id"], writes: true, many: false },
   planCreate: { function: 'plan_create', operation: 'create', arguments: ["principal","task_id","content","title","expected_version","allow_truncation","request_id","policy"], writes: true, many: false },

@@ -37,7 +37,14 @@ test('a fresh database is migrated once, and again nothing happens', async () =>
   const url = await emptyDatabase(server());
   const first = await migrate(url);
   expect(first).toEqual({
-    applied: ['0001_tasks_and_access', '0002_plans', '0003_events', '0004_settings_in_seconds', '0005_comments'],
+    applied: [
+      '0001_tasks_and_access',
+      '0002_plans',
+      '0003_events',
+      '0004_settings_in_seconds',
+      '0005_comments',
+      '0006_event_snapshots',
+    ],
     functionsApplied: true,
   });
   expect(await migrate(url)).toEqual({ applied: [], functionsApplied: false });
@@ -180,7 +187,7 @@ test('a login with CREATEROLE and CREATE on the database may migrate; one withou
     return changed.href;
   };
   await expect(migrate(as(`${name}_plain`))).rejects.toThrow(/A DBA must run once.*grant planledger_owner/s);
-  expect((await migrate(as(`${name}_dba`))).applied).toHaveLength(5);
+  expect((await migrate(as(`${name}_dba`))).applied).toHaveLength(6);
   await withClient(databaseUrl(server(), 'postgres'), async (client) => {
     await client.query(`drop database ${name} with (force)`);
     await client.query(`drop role ${name}_plain, ${name}_dba`);

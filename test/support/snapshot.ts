@@ -64,7 +64,7 @@ interface FunctionRow {
   comment: string;
 }
 
-const many = new Set(['error_catalog', 'installation', 'revision_list', 'task_list', 'token_list']);
+const many = new Set(['error_catalog', 'events_read', 'installation', 'revision_list', 'task_list', 'token_list']);
 const maybe = new Set(['plan_get']);
 const nullable = new Set([
   'archived_at',
@@ -84,6 +84,7 @@ const nullable = new Set([
 const nullableIn: Record<string, Set<string>> = {
   principal_create: new Set(['task_id', 'session_id']),
   comment_create: new Set(['plan_id']),
+  events_read: new Set(['id', 'task_id', 'kind', 'plan_id', 'revision_id', 'revision_number', 'coalesced']),
   token_authenticate: new Set(['task_id', 'session_id']),
   token_list: new Set(['task_id']),
   plan_mark_implementation_started: new Set(),

@@ -1,0 +1,33 @@
+create or replace function planledger.events_prune(p_keep interval default interval '10 minutes')
+returns bigint
+language plpgsql volatile security definer
+set search_path = planledger, pg_temp
+as $$
+declare
+  c_operation constant text := 'prune_events';
+  v_taken_at timestamptz;
+  v_snapshot pg_snapshot;
+  v_count bigint := 0;
+begin
+  if p_keep is null or p_keep < interval '0' then
+    perform refuse_argument('keep', 'keep must be zero or more.', c_operation, null, false);
+  end if;
+  select s.taken_at, s.snapshot into v_taken_at, v_snapshot
+  from event_snapshots s
+  where s.taken_at <= clock_timestamp() - p_keep
+  order by s.taken_at desc
+  limit 1
+  for update skip locked;
+  if found then
+    delete from events e where e.xid < pg_snapshot_xmax(v_snapshot) and pg_visible_in_snapshot(e.xid, v_snapshot);
+    get diagnostics v_count = row_count;
+    update event_snapshots s set pruned_at = clock_timestamp() where s.taken_at = v_taken_at;
+    delete from event_snapshots s where s.taken_at < v_taken_at;
+  end if;
+  insert into event_snapshots (snapshot) values (pg_current_snapshot()) on conflict do nothing;
+  return v_count;
+end
+$$;
+
+comment on function planledger.events_prune(interval) is
+  'Deletes the events that a snapshot stored at least p_keep ago saw, stores a new snapshot for later calls, and answers how many events it deleted. A reader that is further behind begins anew. For administrators and the program''s cron; safe at any time. Raises validation_error.';
