@@ -24,6 +24,7 @@ grant execute on function
   planledger.task_archive(uuid, text),
   planledger.task_delete(uuid, text),
   planledger.token_authenticate(bytea),
+  planledger.event_audience(text, uuid[]),
   planledger.events_read(text),
   planledger.error_catalog(),
   planledger.content_max_bytes()

@@ -24,6 +24,12 @@ export interface ErrorCatalogRow {
   next_action: string;
 }
 
+/** A row of `event_audience`. */
+export interface EventAudienceRow {
+  token_id: string;
+  principal_id: string;
+}
+
 /** A row of `events_prune`. */
 export interface EventsPruneRow {
   events_prune: string;
@@ -271,6 +277,8 @@ export interface Ledger {
   contentMaxBytes(values: {  }, options?: CallOptions): Promise<ContentMaxBytesRow>;
   /** Every stable error code: its SQLSTATE, whether repeating the same call is safe and may help, the message and the next action as templates. */
   errorCatalog(values: {  }, options?: CallOptions): Promise<ErrorCatalogRow[]>;
+  /** Which of p_token_ids may be told of p_task_id now: tokens that work, of principals that reach the task and may read plans. Asked before each notification, so that a revoked token gets none. */
+  eventAudience(values: { task_id: string | null; token_ids: string[] }, options?: CallOptions): Promise<EventAudienceRow[]>;
   /** Deletes the events that a snapshot stored at least p_keep ago saw, stores a new snapshot for later calls, and answers how many events it deleted. A reader that is further behind begins anew. For administrators and the program's cron; safe at any time. Raises validation_error. */
   eventsPrune(values: { keep?: string | null | undefined }, options?: CallOptions): Promise<EventsPruneRow>;
   /** What was committed since p_cursor, the cursor of the call before: each event once, in order within a task; one row with nulls where there is nothing. reset: the cursor is absent, of the future, or older than what was pruned, so the reader looks at every task of its interest anew. server_started_at: a reader does so too when it changes. Takes no lock. Only on the primary. Raises validation_error. */
@@ -335,6 +343,7 @@ export const signatures = {
   commentUpdate: { function: 'comment_update', operation: 'update_comment', arguments: ["principal","task_id","plan_id","comment_id","body","expected_version"], writes: true, many: false },
   contentMaxBytes: { function: 'content_max_bytes', operation: 'content_max_bytes', arguments: [], writes: false, many: false },
   errorCatalog: { function: 'error_catalog', operation: 'error_catalog', arguments: [], writes: false, many: true },
+  eventAudience: { function: 'event_audience', operation: 'event_audience', arguments: ["task_id","token_ids"], writes: false, many: true },
   eventsPrune: { function: 'events_prune', operation: 'prune_events', arguments: ["keep"], writes: true, many: false },
   eventsRead: { function: 'events_read', operation: 'read_events', arguments: ["cursor"], writes: false, many: true },
   installation: { function: 'installation', operation: 'installation', arguments: [], writes: false, many: true },

@@ -19,6 +19,7 @@ const callable = {
     'comment_update',
     'content_max_bytes',
     'error_catalog',
+    'event_audience',
     'events_read',
     'installation',
     'plan_append',

@@ -64,7 +64,7 @@ interface FunctionRow {
   comment: string;
 }
 
-const many = new Set(['error_catalog', 'events_read', 'installation', 'revision_list', 'task_list', 'token_list']);
+const many = new Set(['error_catalog', 'event_audience', 'events_read', 'installation', 'revision_list', 'task_list', 'token_list']);
 const maybe = new Set(['plan_get']);
 const nullable = new Set([
   'archived_at',
@@ -206,6 +206,7 @@ function tsType(type: string): string {
     case 'bytea':
       return 'Uint8Array';
     case 'text[]':
+    case 'uuid[]':
       return 'string[]';
     case 'timestamp with time zone':
       return 'Date';
