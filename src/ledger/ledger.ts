@@ -18,7 +18,8 @@ type Signature = (typeof signatures)[keyof Ledger];
 
 /**
  * The typed face of the SQL functions: one method for each, one round trip a call, nothing decided here. Arguments
- * that are absent take the function's default. Every failure is a `PlanledgerError`.
+ * that are absent take the function's default, or null where it has none, which it then refuses by name. Every failure
+ * is a `PlanledgerError`.
  *
  * @param sql A pool, or a transaction begun on one (`sql.begin`), in which several calls then succeed or fail together.
  *   Where calls are cancelled (`CallOptions.signal`) it should be a pool for the facade alone: the server is told which
@@ -37,14 +38,14 @@ export function createLedger(sql: Sql | TransactionSql, readers: Sql | Transacti
 async function call(signature: Signature, pool: Sql | TransactionSql, values: Values, options: CallOptions) {
   const { operation, writes } = signature;
   const taskId = typeof values.task_id === 'string' ? values.task_id : null;
-  const given = signature.arguments.filter((name) => values[name] !== undefined);
+  const given = signature.arguments.filter((name, at) => at < signature.required || values[name] !== undefined);
   for (const name of given) {
     const problem = unstorable(values[name]);
     if (problem !== null) throw validationError(name, `${name} ${problem}`, operation, taskId);
   }
   const list = given.map((name, index) => `p_${name} => $${index + 1}`).join(', ');
   const text = `select * from planledger.${signature.function}(${list})`;
-  const parameters = given.map((name) => values[name] as string);
+  const parameters = given.map((name) => (values[name] ?? null) as string);
   const signal = writes ? options.signal : undefined;
   // Whether it was handed to a connection; what was not sent wrote nothing.
   const progress = { sent: false, writes };

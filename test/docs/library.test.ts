@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { connect, createLedger, migrate, openPool } from '../../src/index.ts';
-import { useDatabase } from '../support/fixture.ts';
+import { connect, createLedger, type Ledger, migrate, openPool } from '../../src/index.ts';
+import { makeCast, useDatabase } from '../support/fixture.ts';
 import { launch } from '../surfaces/cli/process.ts';
 import { executedBlocks, root } from './blocks.ts';
 
@@ -60,4 +60,28 @@ test.each([
   await expect(connect(url as string)).rejects.toMatchObject(refusal);
   await expect(migrate(url as string)).rejects.toMatchObject(refusal);
   expect(() => openPool(url as string)).toThrow(expect.objectContaining(refusal));
+});
+
+test('what a program without types leaves out is refused by its own code', async () => {
+  const { agent: principal, task: task_id } = await makeCast(db);
+  const { plan_id, revision_id } = await db.ledger.planCreate({ principal, task_id, content: 'a' });
+  const calls: [keyof Ledger, object, object][] = [
+    ['planAppend', {}, { code: 'plan_content_required' }],
+    ['planReplace', {}, { code: 'plan_content_required' }],
+    ['planReplace', { content: 'b' }, { code: 'plan_version_required' }],
+    ['planEdit', { new_text: 'b' }, { code: 'plan_edit_text_required' }],
+    ['planEdit', { old_text: 'a' }, { code: 'validation_error', details: { argument: 'new_text' } }],
+    ['planEdit', { old_text: 'a', new_text: 'b' }, { code: 'plan_version_required' }],
+    ['planRestore', {}, { code: 'revision_not_found' }],
+    ['planRestore', { revision_id }, { code: 'plan_version_required' }],
+    ['commentCreate', { plan_id }, { code: 'validation_error', details: { argument: 'id' } }],
+    ['taskCreate', {}, { code: 'validation_error', details: { argument: 'title' } }],
+  ];
+  for (const [method, values, refusal] of calls) {
+    const call = db.ledger[method] as (values: object) => Promise<unknown>;
+    await expect(call({ principal, task_id, ...values }), method).rejects.toMatchObject(refusal);
+  }
+  await expect((db.ledger.planGet as (values: object) => Promise<unknown>)({ task_id })).rejects.toMatchObject({
+    code: 'task_unreachable',
+  });
 });

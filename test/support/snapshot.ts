@@ -64,7 +64,15 @@ interface FunctionRow {
   comment: string;
 }
 
-const many = new Set(['error_catalog', 'event_audience', 'events_read', 'installation', 'revision_list', 'task_list', 'token_list']);
+const many = new Set([
+  'error_catalog',
+  'event_audience',
+  'events_read',
+  'installation',
+  'revision_list',
+  'task_list',
+  'token_list',
+]);
 const maybe = new Set(['plan_get']);
 const nullable = new Set([
   'archived_at',
@@ -81,6 +89,11 @@ const nullable = new Set([
   'restored_from',
   'revoked_at',
 ]);
+/** Refused when they are absent, and so asked for by the types. */
+const named: Record<string, Set<string>> = {
+  plan_edit: new Set(['expected_version', 'old_text', 'new_text']),
+  plan_restore: new Set(['expected_version', 'expected_revision_version']),
+};
 const nullableIn: Record<string, Set<string>> = {
   principal_create: new Set(['task_id', 'session_id']),
   comment_create: new Set(['plan_id']),
@@ -141,9 +154,9 @@ export async function generatedTypes(sql: Sql): Promise<string> {
     'export const signatures = {',
     ...functions.map(
       (f) =>
-        `  ${camel(f.name)}: { function: '${f.name}', operation: '${f.operation}', arguments: ${JSON.stringify(f.arguments ?? [])}, writes: ${f.writes}, many: ${many.has(f.name)} },`,
+        `  ${camel(f.name)}: { function: '${f.name}', operation: '${f.operation}', arguments: ${JSON.stringify(f.arguments ?? [])}, required: ${(f.arguments ?? []).length - f.optional}, writes: ${f.writes}, many: ${many.has(f.name)} },`,
     ),
-    '} as const satisfies Record<keyof Ledger, { function: string; operation: string; arguments: readonly string[]; writes: boolean; many: boolean }>;',
+    '} as const satisfies Record<keyof Ledger, { function: string; operation: string; arguments: readonly string[]; required: number; writes: boolean; many: boolean }>;',
     '',
   ].join('\n');
 }
@@ -183,7 +196,7 @@ function rowType(f: FunctionRow, index: number): string[] {
 function method(f: FunctionRow): string[] {
   const names = f.arguments ?? [];
   const list = names.map((name, index) => {
-    const optional = index >= names.length - f.optional;
+    const optional = index >= names.length - f.optional && !named[f.name]?.has(name);
     const accepts = name === 'principal' || !['text', 'uuid'].includes(f.types[index] ?? '') ? '' : ' | null';
     return `${name}${optional ? '?' : ''}: ${tsType(f.types[index] ?? '')}${optional ? ' | null | undefined' : accepts}`;
   });

@@ -35,7 +35,7 @@ begin
     v_caller := append_admit(p_principal, p_task_id, p_fragment, p_title, p_allow_truncation, p_request_id);
     if p_request_id is not null then
       perform reach_again(c_operation, p_principal, p_task_id, 'plan:write');
-      v_arguments := jsonb_build_array(p_fragment, p_title, p_expected_version);
+      v_arguments := jsonb_build_array(p_fragment, nullif(p_title, ''), nullif(p_expected_version, ''));
       v_ack := request_replay(c_operation, p_task_id, v_caller, p_request_id, v_arguments);
       if v_ack.replayed then
         return v_ack;

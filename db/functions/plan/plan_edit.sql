@@ -1,9 +1,9 @@
 create or replace function planledger.plan_edit(
   p_principal uuid,
   p_task_id text,
-  p_expected_version text,
-  p_old_text text,
-  p_new_text text,
+  p_expected_version text default null,
+  p_old_text text default null,
+  p_new_text text default null,
   p_allow_truncation boolean default false,
   p_request_id text default null
 )

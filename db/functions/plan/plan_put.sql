@@ -33,7 +33,8 @@ begin
   perform lock_take('plan', p_operation, p_task_id);
   perform reach_again(p_operation, p_principal, p_task_id, 'plan:write');
   if p_request_id is not null then
-    v_arguments := jsonb_build_array(p_content, p_title, p_expected_version, coalesce(p_allow_truncation, false), p_policy);
+    v_arguments := jsonb_build_array(p_content, nullif(p_title, ''), nullif(p_expected_version, ''),
+      coalesce(p_allow_truncation, false), p_policy);
     v_ack := request_replay(p_operation, p_task_id, v_caller, p_request_id, v_arguments);
     if v_ack.replayed then
       return v_ack;

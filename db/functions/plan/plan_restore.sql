@@ -2,8 +2,8 @@ create or replace function planledger.plan_restore(
   p_principal uuid,
   p_task_id text,
   p_revision_id text,
-  p_expected_version text,
-  p_expected_revision_version text,
+  p_expected_version text default null,
+  p_expected_revision_version text default null,
   p_request_id text default null
 )
 returns planledger.plan_write_ack

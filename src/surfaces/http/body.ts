@@ -1,13 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { PlanledgerError } from '../../ledger/errors.ts';
-import { maxMessageBytes } from '../mcp/message.ts';
+import { maxMessageBytes, maxReadBytes } from '../message.ts';
 import { Refusal, requestRefusal } from './refusal.ts';
 
-// A client that is still sending does not read an answer, and closing on it loses the answer: what is too long is read
-// to its end and thrown away, up to this many bytes.
-const maxDiscardedBytes = 8 * maxMessageBytes;
-
-/** The bytes of a request, refused beyond the limit in a way that the client gets to see. */
+/**
+ * The bytes of a request, refused beyond the limit in a way that the client gets to see: one that is still sending does
+ * not read an answer, and closing on it loses the answer, so what is too long is read to its end and thrown away.
+ */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -16,7 +15,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
       bytes += chunk.length;
       if (bytes <= maxMessageBytes) chunks.push(chunk);
       else chunks.length = 0;
-      if (bytes > maxDiscardedBytes) break;
+      if (bytes > maxReadBytes) break;
     }
   } catch {
     // The client hung up in the middle; nobody reads the answer.

@@ -1,9 +1,9 @@
 import { createMcpHandler, isInitializeRequest, isLegacyRequest } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PlanledgerError } from '../../ledger/errors.ts';
-import { authenticate, type Caller } from '../mcp/caller.ts';
-import { parseJson } from '../mcp/message.ts';
+import { authenticate, type Caller } from '../caller.ts';
 import { createMcpServer, type McpSurface } from '../mcp/server.ts';
+import { parseJson, requestIdOf } from '../message.ts';
 import { readBody } from './body.ts';
 import { type Allowed, requireKnownOrigin } from './origin.ts';
 import { requestRefusal } from './refusal.ts';
@@ -70,7 +70,7 @@ export function mcpRoute(
       return sessions.use(message, undefined, auth);
     }
     const parsed = parseJson(request.body as Buffer);
-    if ('problem' in parsed) return rpcError(-32700, parsed.problem);
+    if (parsed.problem !== undefined) return rpcError(-32700, parsed.problem, parsed.value);
     const body = parsed.value;
     if (typeof body !== 'object' || body === null) return rpcError(-32600, 'This is not a JSON-RPC message.');
     if (!(await isLegacyRequest(message, body))) {
@@ -134,6 +134,6 @@ function isEventStream(response: Response): boolean {
   return response.headers.get('content-type') === 'text/event-stream';
 }
 
-function rpcError(code: number, message: string): Response {
-  return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status: 400 });
+function rpcError(code: number, message: string, about?: unknown): Response {
+  return Response.json({ jsonrpc: '2.0', id: requestIdOf(about), error: { code, message } }, { status: 400 });
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import { errorTable, type PlanledgerError, toPlanledgerError, validationError } from '../../ledger/errors.ts';
-import { logFailure } from '../mcp/log-failure.ts';
+import { logFailure } from '../log-failure.ts';
 
 /** A request that is refused before MCP sees it: an HTTP status with the error every surface sends. */
 export class Refusal extends Error {

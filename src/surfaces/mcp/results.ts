@@ -119,6 +119,8 @@ export function refusal(error: PlanledgerError): CallToolResult {
 
 function lines(fields: Record<string, unknown>): string[] {
   return Object.entries(fields).map(
-    ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    // A title is somebody's text, and must not look like lines of ours.
+    ([name, value]) =>
+      `${name}: ${typeof value === 'string' && !/\p{Cc}/u.test(value) ? value : JSON.stringify(value)}`,
   );
 }

@@ -10,7 +10,7 @@ import {
   serializeMessage,
   type Transport,
 } from '@modelcontextprotocol/server';
-import { maxMessageBytes, parseJson } from './message.ts';
+import { maxMessageBytes, maxReadBytes, parseJson, requestIdOf } from '../message.ts';
 
 const newline = 0x0a;
 // Longer than any lock wait: what is still unanswered then will not be answered.
@@ -73,10 +73,10 @@ export function stdioTransport(input: Readable, output: Writable): Transport {
     keep(chunk.subarray(start));
   }
 
-  /** Past the limit only the length is kept, so that a line without end costs no memory. */
+  /** Past the second limit only the length is kept, so that a line without end costs no memory. */
   function keep(piece: Buffer): void {
     pieceBytes += piece.length;
-    if (pieceBytes > maxMessageBytes) pieces = [];
+    if (pieceBytes > maxReadBytes) pieces = [];
     else pieces.push(piece);
   }
 
@@ -88,12 +88,13 @@ export function stdioTransport(input: Readable, output: Writable): Transport {
       refuse(
         -32600,
         `A message may have at most ${maxMessageBytes} bytes; this one had ${bytes}. Nothing was done with it.`,
+        parseJson(line).value,
       );
       return;
     }
     const parsed = parseJson(line);
-    if ('problem' in parsed) {
-      if (line.some((byte) => byte > 0x20)) refuse(-32700, parsed.problem);
+    if (parsed.problem !== undefined) {
+      if (line.some((byte) => byte > 0x20)) refuse(-32700, parsed.problem, parsed.value);
       return;
     }
     deliver(parsed.value);
@@ -109,8 +110,7 @@ export function stdioTransport(input: Readable, output: Writable): Transport {
     }
     if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') {
       if (unanswered.has(message.id)) {
-        // Answered without the id, which would end the call that has it.
-        refuse(-32600, 'The JSON-RPC id belongs to a call that is not answered yet. Use another one.');
+        refuse(-32600, 'The JSON-RPC id belongs to a call that is not answered yet. Use another one.', value);
         return;
       }
       unanswered.add(message.id);
@@ -122,10 +122,10 @@ export function stdioTransport(input: Readable, output: Writable): Transport {
   }
 
   function refuse(code: number, message: string, about?: unknown): void {
-    const id = typeof about === 'object' && about !== null && 'id' in about ? about.id : null;
-    const known = typeof id === 'string' || typeof id === 'number' ? id : null;
-    // JSON-RPC answers with id null where the id could not be read; the SDK's type has no null.
-    void write({ jsonrpc: '2.0', id: known as RequestId, error: { code, message } });
+    const id = requestIdOf(about);
+    // Answered with the id of a call under way, it would end that call. The SDK's type has no null, JSON-RPC has.
+    const own = id !== null && unanswered.has(id) ? null : id;
+    void write({ jsonrpc: '2.0', id: own as RequestId, error: { code, message } });
   }
 
   function onEnd(): void {

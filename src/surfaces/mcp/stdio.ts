@@ -1,7 +1,7 @@
 import { serveStdio as serveSdkStdio } from '@modelcontextprotocol/server/stdio';
 import type { Logger } from 'pino';
 import type { Ledger } from '../../ledger/generated.ts';
-import { authenticate } from './caller.ts';
+import { authenticate } from '../caller.ts';
 import { createMcpServer } from './server.ts';
 import { stdioTransport } from './stdio-transport.ts';
 

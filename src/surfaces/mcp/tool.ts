@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { validationError } from '../../ledger/errors.ts';
 import type { Ledger } from '../../ledger/generated.ts';
 import { unstorable } from '../../ledger/ledger.ts';
-import type { Caller } from './caller.ts';
+import type { Caller } from '../caller.ts';
 
 /** One tool as it is listed and called; made by `defineTool`. */
 export interface PlanTool {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type Ledger, signatures } from '../../../src/ledger/generated.ts';
+import { type Ledger, type PlanWriteAck, signatures } from '../../../src/ledger/generated.ts';
 import { createLedger } from '../../../src/ledger/ledger.ts';
-import { useDatabase } from '../../support/fixture.ts';
+import { makeCast, useDatabase } from '../../support/fixture.ts';
 import { acceptable, type Request } from '../admission/rules.ts';
 import { expectHeadIsLatest, expectRefusal, failure, stored } from '../observe.ts';
 import { history, makePlan, otherAgent, read } from '../plans.ts';
@@ -165,3 +165,22 @@ test('answers are kept a day at least, whatever an administrator asks for', asyn
   await administrator.requestsPrune({ keep: '24 hours' });
   expect(await db.ledger.planAppend(call)).toMatchObject({ replayed: false });
 });
+
+test.each(['planAppend', 'planCreate', 'planReplace'] as const)(
+  'what is empty and what is absent are the same request: %s',
+  async (method) => {
+    const cast = await makeCast(db);
+    const by = { principal: cast.agent, task_id: cast.task };
+    const made = method === 'planCreate' ? undefined : await db.ledger.planCreate({ ...by, content: 'a' });
+    const expected_version = method === 'planReplace' ? made?.version : undefined;
+    const values = { ...by, content: 'b', fragment: 'b', request_id: 'r' };
+    const call = (change: object) =>
+      (db.ledger[method] as (all: object) => Promise<PlanWriteAck>)({ ...values, expected_version, ...change });
+    const first = await call({});
+    expect(await call({ title: '' })).toEqual({ ...first, replayed: true });
+    expect(await call({ title: null, allow_truncation: false })).toEqual({ ...first, replayed: true });
+    if (expected_version === undefined)
+      expect(await call({ expected_version: '' })).toEqual({ ...first, replayed: true });
+    await expect(call({ title: 'Other' })).rejects.toMatchObject({ code: 'idempotency_conflict' });
+  },
+);

@@ -103,15 +103,27 @@ test('a line of 9 MB is refused with a JSON-RPC error and the process goes on', 
   const { write, answer, end, messages, cast } = await startFor();
   write(initialize);
   write(call(1, 'create', { content: 'x'.repeat(9_000_000) }));
+  write(`${'x'.repeat(70_000_000)}\n`);
   write(call(2, 'create', { content: 'small' }));
   expect((await answer(2)).result?.structuredContent).toMatchObject({ outcome: 'created', content_bytes: 5 });
-  const refused = await answer(null);
-  expect(refused.error?.code).toBe(-32600);
-  expect(refused.error?.message).toContain('8388608');
+  for (const id of [1, null]) {
+    const refused = await answer(id);
+    expect(refused.error?.code).toBe(-32600);
+    expect(refused.error?.message).toContain('8388608');
+  }
   expect(await end()).toBe(0);
-  expect(messages).toHaveLength(3);
+  expect(messages).toHaveLength(4);
   const history = await db.ledger.revisionList({ principal: cast.agent, task_id: cast.task });
   expect(history).toHaveLength(1);
+});
+
+test('a call with a member named __proto__ is refused under its own id', async () => {
+  const { write, answer, end } = await startFor();
+  write(initialize);
+  const message = JSON.stringify(call(1, 'create', { content: 'x' }));
+  write(`${message.replace('"content"', '"__proto__":{},"content"')}\n`);
+  expect((await answer(1)).error?.message).toContain('__proto__');
+  expect(await end()).toBe(0);
 });
 
 test('an edit with 3 MB of JSON passes', async () => {

@@ -19,7 +19,9 @@ The document may have at most {content_max_bytes} bytes of UTF-8, after an appen
     content: z
       .string()
       .optional()
-      .describe('In mode append only the addition; in mode replace the whole document. Markdown, stored as sent.'),
+      .describe(
+        'In mode append only the addition; in mode replace the whole document. Markdown, stored as sent, an addition without its leading blank lines.',
+      ),
     mode: z
       .string()
       .optional()

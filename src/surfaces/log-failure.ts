@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { PlanledgerError } from '../../ledger/errors.ts';
+import type { PlanledgerError } from '../ledger/errors.ts';
 
 /**
  * Logs what an administrator has to know of a failure: never its message, which may hold text, and no refusal, which

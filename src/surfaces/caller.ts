@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Ledger, TokenAuthenticateRow } from '../../ledger/generated.ts';
+import type { Ledger, TokenAuthenticateRow } from '../ledger/generated.ts';
 
 /** Whose token a request carried: principal, scopes and, for an agent, the task of its session. */
 export type Caller = TokenAuthenticateRow;
