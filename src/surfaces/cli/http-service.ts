@@ -28,7 +28,8 @@ export async function startHttpService(
   life.defer(() => readers.end({ timeout: 5 }));
   const ledger = createLedger(sql, readers);
   const server = await buildHttpServer({
-    sql: readers,
+    sql,
+    readers,
     ledger,
     logger: options.logger,
     ...(options.allowedHosts && { allowedHosts: options.allowedHosts }),

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { createHinter, withHints } from '../../events/hints.ts';
 import { createLedger } from '../../ledger/ledger.ts';
 import { connect, openPool } from '../../postgres/connect.ts';
 import { authenticate, type CallerOptions, callerOptions, findTarget, requireToken } from './caller.ts';
@@ -25,7 +26,7 @@ export function addMcpCommand(program: Command): void {
       });
       const sql = reached ?? openPool(target.databaseUrl, pool);
       life.defer(() => sql.end({ timeout: 5 }));
-      const ledger = createLedger(sql);
+      const ledger = withHints(createLedger(sql), createHinter(sql));
       // Refused here, a wrong token ends the command with words; inside a session a person would never see them.
       if (reached !== undefined) await authenticate(ledger, token);
       life.defer(async () => process.stdin.destroy()); // an open stdin would keep the process

@@ -1,12 +1,11 @@
 import { createMcpHandler, isInitializeRequest, isLegacyRequest } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { PlanledgerError } from '../../ledger/errors.ts';
 import { authenticate, type Caller } from '../caller.ts';
 import { createMcpServer, type McpSurface } from '../mcp/server.ts';
 import { parseJson, requestIdOf } from '../message.ts';
 import { readBody } from './body.ts';
 import { type Allowed, requireKnownOrigin } from './origin.ts';
-import { requestRefusal } from './refusal.ts';
+import { requestRefusal, unauthenticated } from './refusal.ts';
 import { trackResponses } from './responses.ts';
 import { createSessions, type SessionLimits } from './sessions.ts';
 
@@ -102,11 +101,7 @@ export function jsonBodyParser(app: FastifyInstance): void {
 function bearerToken(request: FastifyRequest): string {
   const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
   if (token !== undefined) return token;
-  throw new PlanledgerError('unauthenticated', 'The request carries no access token.', {
-    operation: 'authenticate',
-    nextAction:
-      'Send the header Authorization: Bearer TOKEN. An administrator makes a token with `planledger token create`.',
-  });
+  throw unauthenticated('Send the header Authorization: Bearer TOKEN.');
 }
 
 function requireSessionHeader(request: FastifyRequest): void {

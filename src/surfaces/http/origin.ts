@@ -1,10 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import {
   localhostAllowedHostnames,
   localhostAllowedOrigins,
   validateHostHeader,
   validateOriginHeader,
 } from '@modelcontextprotocol/server';
-import type { FastifyRequest } from 'fastify';
 import { requestRefusal } from './refusal.ts';
 
 /** Which names a request may use for this server, and which pages may send one. */
@@ -19,8 +19,8 @@ export interface Allowed {
  * Refuses what a web page could send through a visitor's browser to a server on the visitor's machine (DNS rebinding).
  * Programs send no Origin, and pass.
  */
-export function requireKnownOrigin(request: FastifyRequest, allowed: Allowed): void {
-  const { host, origin } = request.headers;
+export function requireKnownOrigin({ headers }: Pick<IncomingMessage, 'headers'>, allowed: Allowed): void {
+  const { host, origin } = headers;
   if (!validateHostHeader(host, allowed.allowedHosts ?? localhostAllowedHostnames()).ok) {
     throw requestRefusal(403, 'Host', 'This server does not answer under the host name of the request.');
   }

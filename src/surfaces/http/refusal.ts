@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
-import { errorTable, type PlanledgerError, toPlanledgerError, validationError } from '../../ledger/errors.ts';
+import { errorTable, PlanledgerError, toPlanledgerError, validationError } from '../../ledger/errors.ts';
 import { logFailure } from '../log-failure.ts';
 
 /** A request that is refused before MCP sees it: an HTTP status with the error every surface sends. */
@@ -27,6 +27,14 @@ export function requestRefusal(
   headers?: Record<string, string>,
 ): Refusal {
   return new Refusal(status, validationError(part, problem, 'request'), headers);
+}
+
+/** A request without a token. */
+export function unauthenticated(nextAction: string): PlanledgerError {
+  return new PlanledgerError('unauthenticated', 'The request carries no access token.', {
+    operation: 'authenticate',
+    nextAction: `${nextAction} An administrator makes a token with \`planledger token create\`.`,
+  });
 }
 
 /** Answers whatever a route threw, as JSON, and shows nothing of an error that is not ours. */
@@ -56,7 +64,8 @@ const unreadable: Record<string, [status: number, problem: string]> = {
   HPE_HEADER_OVERFLOW: [431, 'The headers of the request are too long.'],
 };
 
-function toRefusal(thrown: unknown): Refusal {
+/** What a request is refused with for whatever was thrown. */
+export function toRefusal(thrown: unknown): Refusal {
   if (thrown instanceof Refusal) return thrown;
   const status = thrown instanceof Error && 'statusCode' in thrown ? Number(thrown.statusCode) : 500;
   if (status >= 400 && status < 500 && thrown instanceof Error) {

@@ -1,15 +1,20 @@
 import type { Socket } from 'node:net';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Logger } from 'pino';
+import { createHinter, withHints } from '../../events/hints.ts';
 import type { Ledger } from '../../ledger/generated.ts';
 import type { Sql } from '../../postgres/connect.ts';
+import { gateway } from '../gateway/gateway.ts';
 import { healthRoutes, requireReady } from './health.ts';
 import { jsonBodyParser, mcpRoute } from './mcp-route.ts';
 import { refuseUnreadable, requestRefusal, sendRefusal } from './refusal.ts';
 
 /** @see buildHttpServer */
 export interface HttpServerOptions {
+  /** Where calls that write go. */
   sql: Sql;
+  /** Where events and the state of the database are read; `sql` when absent. */
+  readers?: Sql;
   ledger: Ledger;
   logger: Logger;
   /** Names under which the server may be addressed, without port; localhost, 127.0.0.1 and [::1] when absent. */
@@ -18,16 +23,20 @@ export interface HttpServerOptions {
   allowedOrigins?: string[];
   /** Milliseconds without a request after which an MCP session is freed; an hour when absent. */
   sessionIdleMs?: number;
+  /** Whether the hints of other processes are listened for; what they commit is seen within a second without. */
+  hints?: boolean;
   /** Most MCP sessions at once, 1,000 when absent; a new one takes the place of the one idle longest. */
   maxSessions?: number;
 }
 
 /**
- * The HTTP server, not listening yet: `/mcp`, `/healthz`, `/readyz`. Closing it lets calls under way finish, a few
+ * The HTTP server, not listening yet: `/mcp`, `/ws`, `/healthz`, `/readyz`. Closing it lets calls under way finish, a few
  * seconds at most, and ends every session and stream.
  */
 export async function buildHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
-  const { sql, ledger, logger, allowedHosts, allowedOrigins } = options;
+  const { sql, readers = sql, logger, allowedHosts, allowedOrigins, hints = true } = options;
+  const hint = createHinter(readers);
+  const ledger = withHints(options.ledger, hint);
   const unanswered = new WeakMap<Socket, number>();
   const app = fastify({
     logger: false,
@@ -46,13 +55,14 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
     sendRefusal(requestRefusal(404, 'path', 'There is nothing here; MCP is served at /mcp.'), reply, logger),
   );
   jsonBodyParser(app);
-  healthRoutes(app, () => requireReady(sql, ledger));
+  healthRoutes(app, () => requireReady(readers, ledger));
   mcpRoute(
     app,
     { ledger, logger },
     { allowedHosts, allowedOrigins },
     { idleMs: options.sessionIdleMs ?? 3_600_000, max: options.maxSessions ?? 1_000 },
   );
+  gateway(app, { sql, readers, ledger, logger, hint, hints }, { allowedHosts, allowedOrigins });
   await app.ready();
   return app;
 }

@@ -1,0 +1,42 @@
+import { type Ledger, signatures } from '../ledger/generated.ts';
+import type { Sql } from '../postgres/connect.ts';
+
+/** The channel on which a process says that it committed something. */
+export const hintChannel = 'planledger_events';
+
+/**
+ * Says to every listening process that something was committed: once for all that happened while the last hint was on
+ * its way. It is sent after the commit and not in the transaction, where it would make commits wait for each other.
+ */
+export function createHinter(sql: Sql): () => void {
+  let wanted = false;
+  let sending = false;
+  return () => {
+    wanted = true;
+    if (!sending) void send();
+  };
+
+  async function send(): Promise<void> {
+    sending = true;
+    while (wanted) {
+      wanted = false;
+      await sql`select pg_notify(${hintChannel}, '')`.catch(() => {}); // a hint that is lost costs a second
+    }
+    sending = false;
+  }
+}
+
+/** The same facade, which calls `hint` after every write that succeeded. */
+export function withHints(ledger: Ledger, hint: () => void): Ledger {
+  const methods = Object.entries(ledger).map(([method, call]) => [
+    method,
+    signatures[method as keyof Ledger].writes
+      ? async (...given: unknown[]) => {
+          const answer = await (call as (...given: unknown[]) => Promise<unknown>)(...given);
+          hint();
+          return answer;
+        }
+      : call,
+  ]);
+  return Object.fromEntries(methods) as Ledger;
+}

@@ -1,0 +1,48 @@
+import { type Action, defineAction, field } from '../action.ts';
+
+/** `task.*`, subscriptions included. */
+export const taskActions: Record<string, Action> = {
+  'task.create': defineAction(
+    { title: field.text, parent_task_id: field.text, task_id: field.text },
+    ({ ledger, caller }, { title = null, parent_task_id, task_id = null }) =>
+      ledger.taskCreate({ principal: caller.principal_id, task_id, title, parent_task_id }),
+  ),
+  'task.list': defineAction(
+    { after_task_id: field.text, limit: field.integer.optional() },
+    async ({ ledger, caller }, { after_task_id, limit }) => ({
+      tasks: await ledger.taskList({ principal: caller.principal_id, after_task_id, limit }),
+    }),
+  ),
+  'task.get': defineAction({ task_id: field.taskId }, ({ ledger, caller }, { task_id }) =>
+    ledger.taskGet({ principal: caller.principal_id, task_id }),
+  ),
+  'task.archive': defineAction({ task_id: field.taskId }, ({ ledger, caller }, { task_id }) =>
+    ledger.taskArchive({ principal: caller.principal_id, task_id }),
+  ),
+  'task.delete': defineAction({ task_id: field.taskId }, ({ ledger, caller }, { task_id }) =>
+    ledger.taskDelete({ principal: caller.principal_id, task_id }),
+  ),
+  'task.subscribe': defineAction({ task_id: field.taskId }, async ({ ledger, caller, subscriptions }, { task_id }) => {
+    // Before the state is read: what is committed after that is notified, and nothing falls between.
+    subscriptions.add(task_id);
+    try {
+      const by = { principal: caller.principal_id, task_id };
+      const [plan, comments] = await Promise.all([ledger.planGet(by), ledger.commentList(by)]);
+      return {
+        task_id,
+        plan_id: plan?.id ?? null,
+        version: plan?.version ?? null,
+        revision_number: plan?.revision_number ?? null,
+        comments_plan_id: comments.plan_id,
+        comments_revision: comments.revision,
+      };
+    } catch (error) {
+      subscriptions.remove(task_id);
+      throw error;
+    }
+  }),
+  'task.unsubscribe': defineAction({ task_id: field.taskId }, async ({ subscriptions }, { task_id }) => {
+    subscriptions.remove(task_id);
+    return { task_id };
+  }),
+};

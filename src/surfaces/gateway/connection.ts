@@ -1,0 +1,141 @@
+import type { Logger } from 'pino';
+import type { RawData, WebSocket } from 'ws';
+import { PlanledgerError, toPlanledgerError } from '../../ledger/errors.ts';
+import type { Ledger } from '../../ledger/generated.ts';
+import { withSignal } from '../../ledger/ledger.ts';
+import { authenticate, type Caller } from '../caller.ts';
+import { logFailure } from '../log-failure.ts';
+import { parseJson } from '../message.ts';
+import type { Action, ActionContext } from './action.ts';
+import { addressOf, EnvelopeError, errorFrame, readRequest, response } from './envelope.ts';
+import type { Subscriber, Subscriptions } from './subscriptions.ts';
+
+/** What every connection of a gateway works with. */
+export interface GatewayServices {
+  ledger: Ledger;
+  transaction: ActionContext['transaction'];
+  logger: Logger;
+  actions: Record<string, Action>;
+  subscriptions: Subscriptions;
+  /** Requests of all connections that are not answered yet. */
+  inFlight: number;
+  /** Whether no further request is taken, because the server stops. */
+  closing: boolean;
+}
+
+/** Requests of one connection that are answered at the same time; more of them are read when these are done. */
+const inFlightMax = 16;
+
+/** What may wait to be sent to a client, in bytes; one that reads slower is cut off. */
+const unsentMax = 32 * 1024 * 1024;
+
+/** Codes with which a connection is closed, besides those of the protocol. */
+export const closeCode = { unauthorized: 4401, restart: 1012 } as const;
+
+/** Serves one connection until it closes. */
+export function serveConnection(socket: WebSocket, token: string, tokenId: string, services: GatewayServices): void {
+  const { ledger, logger, actions, subscriptions } = services;
+  const gone = new AbortController();
+  const waiting: { data: RawData; isBinary: boolean }[] = [];
+  let inFlight = 0;
+  const self: Subscriber = { tokenId, send };
+  const mine = {
+    add: (taskId: string) => subscriptions.add(taskId, self),
+    remove: (taskId: string) => subscriptions.remove(taskId, self),
+  };
+
+  socket.on('message', (data, isBinary) => {
+    waiting.push({ data, isBinary });
+    next();
+  });
+  socket.on('error', () => {}); // what is no WebSocket frame: the protocol closes with its own code
+  socket.on('close', () => {
+    waiting.length = 0;
+    subscriptions.removeAll(self);
+    gone.abort();
+  });
+
+  function next(): void {
+    while (inFlight < inFlightMax && !services.closing) {
+      const message = waiting.shift();
+      if (message === undefined) break;
+      inFlight += 1;
+      services.inFlight += 1;
+      void answer(message).finally(() => {
+        inFlight -= 1;
+        services.inFlight -= 1;
+        next();
+      });
+    }
+    // Nothing more is read while some of it waits: the client's own buffers fill, and not ours.
+    if (waiting.length > 0) socket.pause();
+    else if (socket.isPaused) socket.resume();
+  }
+
+  async function answer({ data, isBinary }: { data: RawData; isBinary: boolean }): Promise<void> {
+    let value: unknown;
+    try {
+      if (isBinary) throw new EnvelopeError('BAD_REQUEST', 'Requests are text frames.');
+      const parsed = parseJson(data as Buffer);
+      value = parsed.value;
+      if (parsed.problem !== undefined) throw new EnvelopeError('BAD_REQUEST', parsed.problem);
+      const { id, action, payload } = readRequest(value);
+      const found = Object.hasOwn(actions, action) ? actions[action] : undefined;
+      if (found === undefined) throw new EnvelopeError('UNKNOWN_ACTION', 'There is no such action.');
+      const context = {
+        ...services,
+        ledger: withSignal(ledger, gone.signal),
+        caller: await caller(),
+        subscriptions: mine,
+      };
+      send(response(id, action, await found.run(context, payload ?? {})));
+    } catch (error) {
+      await refuse(value, error);
+    }
+  }
+
+  /** Asked at every request, so that a revoked token stops at once. */
+  async function caller(): Promise<Caller> {
+    try {
+      return await authenticate(ledger, token);
+    } catch (error) {
+      if (error instanceof PlanledgerError && error.code === 'unauthenticated') {
+        throw new EnvelopeError('UNAUTHORIZED', error.message);
+      }
+      throw error;
+    }
+  }
+
+  async function refuse(value: unknown, thrown: unknown): Promise<void> {
+    const address = addressOf(value);
+    if (thrown instanceof EnvelopeError) {
+      send(errorFrame(address, thrown));
+      if (thrown.code === 'UNAUTHORIZED') socket.close(closeCode.unauthorized, 'the token does not work any more');
+      return;
+    }
+    const error = toPlanledgerError(thrown, address.action ?? 'request', null);
+    logFailure(logger, error);
+    if (error.code === 'internal_error') {
+      send(errorFrame(address, new EnvelopeError('INTERNAL_ERROR', error.message)));
+    } else {
+      send(errorFrame(address, error, error.code === 'plan_comments_changed' ? await snapshot(error) : undefined));
+    }
+  }
+
+  /** Read after the refusal: an error of the database is logged there, and must hold no text. */
+  async function snapshot({ taskId }: PlanledgerError): Promise<unknown> {
+    try {
+      const { principal_id } = await authenticate(ledger, token);
+      return await ledger.commentList({ principal: principal_id, task_id: taskId });
+    } catch (error) {
+      logFailure(logger, toPlanledgerError(error, 'list_comments', taskId));
+      return undefined;
+    }
+  }
+
+  function send(frame: string): void {
+    if (socket.readyState !== socket.OPEN) return;
+    if (socket.bufferedAmount > unsentMax) socket.terminate();
+    else socket.send(frame, () => {}); // a failure closes the connection
+  }
+}

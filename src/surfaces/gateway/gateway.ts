@@ -1,0 +1,143 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { openFeed } from '../../events/feed.ts';
+import type { Ledger } from '../../ledger/generated.ts';
+import { createLedger } from '../../ledger/ledger.ts';
+import type { Sql } from '../../postgres/connect.ts';
+import { authenticate } from '../caller.ts';
+import { type Allowed, requireKnownOrigin } from '../http/origin.ts';
+import { requestRefusal, toRefusal, unauthenticated } from '../http/refusal.ts';
+import { maxMessageBytes } from '../message.ts';
+import { commentActions } from './actions/comment.ts';
+import { planActions } from './actions/plan.ts';
+import { taskActions } from './actions/task.ts';
+import { closeCode, type GatewayServices, serveConnection } from './connection.ts';
+import { notifyAnew, notifyOf } from './notify.ts';
+import { createSubscriptions } from './subscriptions.ts';
+
+/** @see gateway */
+export interface GatewayOptions {
+  /** Where calls that write go, and transactions. */
+  sql: Sql;
+  /** Where events are read and hints are listened for. */
+  readers: Sql;
+  ledger: Ledger;
+  logger: Logger;
+  /** Whether other processes' hints are listened for; events come within a second without. */
+  hints?: boolean;
+  /** Called after every write. */
+  hint(): void;
+}
+
+const protocol = 'planledger.v1';
+const bearer = 'bearer.';
+const aliveMs = 30_000;
+const answerMs = 5_000;
+const closeMs = 1_000;
+
+/** `/ws`: the surface for people's pages and for programs that want to be told of changes. */
+export function gateway(app: FastifyInstance, options: GatewayOptions, allowed: Allowed): void {
+  const { sql, ledger, logger, hint } = options;
+  const subscriptions = createSubscriptions();
+  const services: GatewayServices = {
+    closing: false,
+    inFlight: 0,
+    ledger,
+    logger,
+    subscriptions,
+    actions: { ...taskActions, ...planActions, ...commentActions },
+    async transaction<T>(work: (ledger: Ledger) => Promise<T>): Promise<T> {
+      const answer = (await sql.begin((transaction) => work(createLedger(transaction)))) as T;
+      hint();
+      return answer;
+    },
+  };
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: maxMessageBytes,
+    perMessageDeflate: false,
+    handleProtocols: (offered) => (offered.has(protocol) ? protocol : false),
+  });
+  const feed = openFeed({
+    ledger,
+    sql: options.readers,
+    logger,
+    hints: options.hints ?? true,
+    onEvents: (events) => notifyOf(ledger, subscriptions, events),
+    onReset: () => notifyAnew(ledger, subscriptions),
+  });
+  const answered = new WeakSet<WebSocket>();
+  const alive = setInterval(() => {
+    for (const socket of server.clients) {
+      // One whose requests wait is not read from, and cannot be heard.
+      if (!answered.delete(socket) && !socket.isPaused) socket.terminate();
+      else socket.ping();
+    }
+  }, aliveMs).unref();
+
+  app.server.on('upgrade', upgrade);
+  app.addHook('preClose', async () => {
+    app.server.off('upgrade', upgrade);
+    clearInterval(alive);
+    services.closing = true;
+    await until(answerMs, () => services.inFlight === 0);
+    await feed.close();
+    for (const socket of server.clients) socket.close(closeCode.restart, 'the server stops; connect again');
+    await until(closeMs, () => server.clients.size === 0);
+    for (const socket of server.clients) socket.terminate();
+    server.close();
+  });
+
+  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    socket.on('error', () => socket.destroy());
+    try {
+      requireKnownOrigin(request, allowed);
+      if (request.url?.split('?')[0] !== '/ws') {
+        throw requestRefusal(404, 'path', 'There is nothing here; the WebSocket is at /ws.');
+      }
+      const token = tokenOf(request);
+      const { token_id } = await authenticate(ledger, token);
+      server.handleUpgrade(request, socket, head, (opened) => {
+        answered.add(opened);
+        opened.on('pong', () => answered.add(opened));
+        serveConnection(opened, token, token_id, services);
+      });
+    } catch (error) {
+      refuse(socket, error);
+    }
+  }
+}
+
+/** Waits for something, so many milliseconds at most. */
+async function until(ms: number, done: () => boolean): Promise<void> {
+  const end = performance.now() + ms;
+  while (!done() && performance.now() < end) await sleep(10);
+}
+
+/** From the header or, for browsers, which cannot set it, from the subprotocols `planledger.v1, bearer.TOKEN`. */
+function tokenOf({ headers }: IncomingMessage): string {
+  const header = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
+  const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((one) => one.trim());
+  const token = header ?? offered.find((one) => one.startsWith(bearer))?.slice(bearer.length);
+  if (token !== undefined && token !== '') return token;
+  throw unauthenticated(
+    'Send the header Authorization: Bearer TOKEN, or the subprotocols planledger.v1, bearer.TOKEN.',
+  );
+}
+
+function refuse(socket: Duplex, error: unknown): void {
+  const { status, error: refusal, headers } = toRefusal(error);
+  const body = JSON.stringify(refusal.toJSON());
+  const lines = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+    ...headers,
+  };
+  const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
+}

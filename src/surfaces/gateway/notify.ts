@@ -1,0 +1,122 @@
+import type { LedgerEvent } from '../../events/feed.ts';
+import type { Ledger, RevisionListRow } from '../../ledger/generated.ts';
+import { notification } from './envelope.ts';
+import { planObject, revisionObject } from './objects.ts';
+import type { Subscriber, Subscriptions } from './subscriptions.ts';
+
+/** Tells subscribers of the tasks that events are about, each with its state as it is now. */
+export async function notifyOf(ledger: Ledger, subscriptions: Subscriptions, events: LedgerEvent[]): Promise<void> {
+  const byTask = Map.groupBy(events, ({ task_id }) => task_id);
+  const wanted = [...byTask].filter(([taskId]) => subscriptions.of(taskId).length > 0);
+  await Promise.all(
+    wanted.map(async ([taskId, rows]) => {
+      const audience = await audienceOf(ledger, subscriptions, taskId);
+      const gone = rows.some(({ kind }) => kind === 'task.deleted');
+      if (gone) tell(audience.lost, [notification('task.plan.deleted', { task_id: taskId, plan_id: null })]);
+      if (audience.principal !== undefined) {
+        tell(audience.subscribers, await frames(ledger, audience.principal, taskId, rows));
+      }
+    }),
+  );
+}
+
+/** Tells every subscriber the state of their tasks: something may have been missed. */
+export async function notifyAnew(ledger: Ledger, subscriptions: Subscriptions): Promise<void> {
+  for (const taskId of subscriptions.tasks()) {
+    const { principal, subscribers } = await audienceOf(ledger, subscriptions, taskId);
+    if (principal === undefined) continue;
+    const plan = await ledger.planGet({ principal, task_id: taskId });
+    const comments = await ledger.commentList({ principal, task_id: taskId });
+    tell(subscribers, [
+      plan === null
+        ? notification('task.plan.deleted', { task_id: taskId, plan_id: null })
+        : notification('task.plan.updated', planObject(plan)),
+      notification('task.plan.comments.changed', comments),
+    ]);
+  }
+}
+
+interface Audience {
+  subscribers: Subscriber[];
+  /** Whose token no longer works, or no longer reaches the task: they are told nothing any more. */
+  lost: Subscriber[];
+  /** One of the audience, for whom the state is read. */
+  principal: string | undefined;
+}
+
+async function audienceOf(ledger: Ledger, subscriptions: Subscriptions, taskId: string): Promise<Audience> {
+  const asked = subscriptions.of(taskId);
+  const token_ids = [...new Set(asked.map(({ tokenId }) => tokenId))];
+  const rows = await ledger.eventAudience({ task_id: taskId, token_ids });
+  const admitted = new Set(rows.map(({ token_id }) => token_id));
+  const { subscribers = [], lost = [] } = Object.groupBy(asked, ({ tokenId }) =>
+    admitted.has(tokenId) ? 'subscribers' : 'lost',
+  );
+  for (const subscriber of lost) subscriptions.remove(taskId, subscriber);
+  return { subscribers, lost, principal: rows[0]?.principal_id };
+}
+
+function tell(subscribers: Subscriber[], frames: string[]): void {
+  for (const subscriber of subscribers) for (const frame of frames) subscriber.send(frame);
+}
+
+/** The notifications of one task's events, in their order. What would be sent twice with one state is sent once. */
+async function frames(ledger: Ledger, principal: string, taskId: string, rows: LedgerEvent[]): Promise<string[]> {
+  const by = { principal, task_id: taskId };
+  const has = (test: (row: LedgerEvent) => boolean) => rows.some(test);
+  const isPlan = ({ kind }: LedgerEvent) => kind in planActions;
+  const plan = has(isPlan) ? await ledger.planGet(by) : null;
+  const comments = has(({ kind }) => kind === 'plan.comments_changed') ? await ledger.commentList(by) : null;
+  const revisions = await revisionsOf(ledger, by, rows);
+  const last = new Map(rows.map((row) => [planActions[row.kind] ?? row.kind, row.id]));
+
+  return rows.flatMap((row) => {
+    const action = planActions[row.kind];
+    const isLast = last.get(action ?? row.kind) === row.id;
+    if (row.kind === 'plan.comments_changed') {
+      return isLast ? [notification('task.plan.comments.changed', comments)] : [];
+    }
+    if (action === undefined) return [];
+    if (row.kind === 'plan.deleted') return [notification(action, { task_id: taskId, plan_id: row.plan_id })];
+    const revision = row.revision_number === null ? undefined : revisions.get(row.revision_number);
+    return [
+      // A plan that is gone again by now is told by the event of its deletion.
+      ...(isLast && plan !== null ? [notification(action, planObject(plan))] : []),
+      ...(revision === undefined
+        ? []
+        : [notification('task.plan.revision.created', { ...revisionObject(revision), coalesced: row.coalesced })]),
+      ...(revision === undefined || row.restored_from === null
+        ? []
+        : [notification('task.plan.reverted', revisionObject(revision))]),
+    ];
+  });
+}
+
+const planActions: Record<string, string> = {
+  'plan.created': 'task.plan.created',
+  'plan.updated': 'task.plan.updated',
+  'plan.deleted': 'task.plan.deleted',
+  'plan.implementation_started': 'task.plan.updated',
+};
+
+/** The revisions that events wrote, without their text, by number. */
+async function revisionsOf(
+  ledger: Ledger,
+  by: { principal: string; task_id: string },
+  rows: LedgerEvent[],
+): Promise<Map<number, RevisionListRow>> {
+  const numbers = rows.flatMap(({ revision_number }) => revision_number ?? []);
+  const found = new Map<number, RevisionListRow>();
+  if (numbers.length === 0) return found;
+  const oldest = Math.min(...numbers);
+  for (let before = Math.max(...numbers) + 1; before > oldest; ) {
+    const page = await ledger.revisionList({
+      ...by,
+      before_revision_number: before,
+      limit: Math.min(before - oldest, 100),
+    });
+    for (const revision of page) found.set(revision.revision_number, revision);
+    before = page.at(-1)?.revision_number ?? oldest;
+  }
+  return found;
+}

@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createLedger } from '../../../src/ledger/ledger.ts';
+import { type Cast, makeCast, useDatabase } from '../../support/fixture.ts';
+import { startHttp, tokenFor } from '../mcp/clients.ts';
+import { openSocket, type Socket } from './socket.ts';
+
+const db = useDatabase();
+
+async function subscribe(url: string, cast: Cast, principal = cast.user): Promise<Socket & { tokenId: string }> {
+  const { id, token } = await tokenFor(db, principal);
+  const socket = await openSocket(url, token);
+  expect((await socket.request('task.subscribe', { task_id: cast.task })).type).toBe('response');
+  return { ...socket, tokenId: id };
+}
+
+const notifications = ({ frames }: Socket) =>
+  frames.filter(({ type }) => type === 'notification').map(({ action, payload }) => ({ action, payload }));
+
+test('what anybody commits reaches every subscriber, in order and with the state, and nobody else', async () => {
+  const cast = await makeCast(db);
+  const [one, two] = [await startHttp(db), await startHttp(db)];
+  const here = await subscribe(one.url, cast);
+  const there = await subscribe(two.url, cast, cast.agent);
+  const other = await subscribe(two.url, await makeCast(db));
+  const on = { task_id: cast.task };
+
+  const { payload: created } = await here.request('task.plan.create', { ...on, content: 'a', title: 'T' });
+  const { acknowledgement, ...plan } = created;
+  const appended = await db.ledger.planAppend({ principal: cast.agent, ...on, fragment: 'typed in psql' });
+  for (const socket of [here, there]) {
+    expect((await socket.notification('task.plan.created')).payload).toMatchObject({ id: plan.id, title: 'T' });
+    expect((await socket.notification('task.plan.updated')).payload).toMatchObject({
+      content: 'a\n\ntyped in psql',
+      version: appended.version,
+    });
+    const [first, second] = [1, 2].map((count) => socket.notification('task.plan.revision.created', count));
+    expect((await first)?.payload).toMatchObject({ revision_number: 1, coalesced: false, author_kind: 'user' });
+    expect((await second)?.payload).toMatchObject({ revision_number: 2, coalesced: false, author_kind: 'agent' });
+    expect((await first)?.payload).not.toHaveProperty('content');
+  }
+
+  const comment = {
+    ...on,
+    plan_id: plan.id,
+    id: randomUUID(),
+    body: 'b',
+    selected_text: 'a',
+    anchor_from: 0,
+    anchor_to: 1,
+  };
+  const { payload: snapshot } = await here.request('task.plan.comments.create', comment);
+  expect((await there.notification('task.plan.comments.changed')).payload).toEqual(snapshot);
+  const list = await here.request('task.plan.revisions.list', on);
+  await here.request('task.plan.revert', { ...on, revision_id: list.payload.revisions[1].id });
+  expect((await there.notification('task.plan.reverted')).payload).toMatchObject({
+    revision_number: 3,
+    revert_of_revision_id: list.payload.revisions[1].id,
+  });
+  await here.request('task.plan.delete', on);
+  expect((await there.notification('task.plan.deleted')).payload).toEqual({ ...on, plan_id: plan.id });
+  expect(notifications(other)).toEqual([]);
+  expect(acknowledgement.version).toBe(plan.version);
+});
+
+test('without hints an event comes within a second and a half; unsubscribed, none comes', async () => {
+  const cast = await makeCast(db);
+  const { url } = await startHttp(db, { hints: false });
+  const socket = await subscribe(url, cast);
+  const started = performance.now();
+  await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
+  await socket.notification('task.plan.created');
+  expect(performance.now() - started).toBeLessThan(1_500);
+  await socket.request('task.unsubscribe', { task_id: cast.task });
+  await db.ledger.planAppend({ principal: cast.agent, task_id: cast.task, fragment: 'b' });
+  await sleep(1_500);
+  expect(notifications(socket).map(({ action }) => action)).not.toContain('task.plan.updated');
+});
+
+test('a revoked token, and a principal that no longer reaches the task, are told nothing more', async () => {
+  const cast = await makeCast(db);
+  const { url } = await startHttp(db);
+  const [kept, revoked, lost] = [
+    await subscribe(url, cast),
+    await subscribe(url, cast, cast.agent),
+    await subscribe(url, cast, cast.service),
+  ];
+  const by = { principal: cast.user, task_id: cast.task };
+  await db.ledger.planCreate({ ...by, content: 'a' });
+  for (const socket of [kept, revoked, lost]) await socket.notification('task.plan.created');
+  await createLedger(db.admin).tokenRevoke({ token_id: revoked.tokenId });
+  await db.admin`update planledger.principals set scopes = '{}' where id = ${cast.service}`;
+  await db.ledger.planAppend({ ...by, fragment: 'secret' });
+  await kept.notification('task.plan.updated');
+  await sleep(300);
+  for (const socket of [revoked, lost]) {
+    expect(JSON.stringify(notifications(socket))).not.toContain('secret');
+    expect(notifications(socket).map(({ action }) => action)).not.toContain('task.plan.updated');
+  }
+  expect((await lost.request('task.plan.get', { task_id: cast.task })).payload.code).toBe('task_unreachable');
+  const answer = await revoked.request('task.plan.get', { task_id: cast.task });
+  expect(answer).toMatchObject({ type: 'error', payload: { code: 'UNAUTHORIZED' } });
+  expect(await revoked.closed).toBe(4401);
+});
+
+test('a deleted task ends its subscriptions with the news, also when another workspace takes its id', async () => {
+  const cast = await makeCast(db);
+  const other = await makeCast(db);
+  const { url } = await startHttp(db);
+  const socket = await subscribe(url, cast);
+  await db.ledger.planCreate({ principal: cast.user, task_id: cast.task, content: 'a' });
+  await socket.notification('task.plan.created');
+  await db.admin.begin(async (sql) => {
+    const ledger = createLedger(sql);
+    await ledger.taskDelete({ principal: cast.user, task_id: cast.task });
+    await ledger.taskCreate({ principal: other.user, task_id: cast.task, title: 'Foreign' });
+    await ledger.planCreate({ principal: other.user, task_id: cast.task, content: 'foreign' });
+  });
+  expect((await socket.notification('task.plan.deleted')).payload).toEqual({ task_id: cast.task, plan_id: null });
+  await sleep(1_200);
+  expect(JSON.stringify(socket.frames)).not.toContain('foreign');
+});
+
+test('a transaction that commits late is notified, whatever was committed before', async () => {
+  const cast = await makeCast(db);
+  const { url } = await startHttp(db);
+  await db.ledger.planCreate({ principal: cast.user, task_id: cast.task, content: 'a' });
+  const socket = await subscribe(url, cast);
+  const other = await makeCast(db);
+  await db.admin.begin(async (sql) => {
+    await createLedger(sql).planAppend({ principal: cast.user, task_id: cast.task, fragment: 'late' });
+    for (let n = 0; n < 3; n += 1) {
+      await db.ledger.planCreate({ principal: other.user, task_id: other.task, content: `${n}`, policy: 'browser' });
+      await sleep(600);
+    }
+    expect(JSON.stringify(notifications(socket))).not.toContain('late');
+  });
+  expect((await socket.notification('task.plan.updated')).payload.content).toBe('a\n\nlate');
+});
+
+test('the listening connection may be killed again and again: the last event comes', async () => {
+  const cast = await makeCast(db);
+  const { url } = await startHttp(db);
+  const by = { principal: cast.user, task_id: cast.task };
+  await db.ledger.planCreate({ ...by, content: '0' });
+  const socket = await subscribe(url, cast);
+  let last = '';
+  for (let n = 1; n <= 20; n += 1) {
+    await db.admin`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and query ilike 'listen%'`;
+    last = (await db.ledger.planAppend({ ...by, fragment: `${n}` })).version;
+    await sleep((n * 37) % 150);
+  }
+  await expect
+    .poll(() => socket.frames.findLast(({ action }) => action === 'task.plan.updated')?.payload.version, {
+      timeout: 5_000,
+    })
+    .toBe(last);
+});
+
+test('when events could not be read for a while, the state of every subscribed task is sent anew', async () => {
+  const cast = await makeCast(db);
+  const { url } = await startHttp(db);
+  const by = { principal: cast.user, task_id: cast.task };
+  await db.ledger.planCreate({ ...by, content: 'a' });
+  const socket = await subscribe(url, cast);
+  await db.admin`revoke execute on function planledger.events_read(text) from planledger_app`;
+  await sleep(1_200);
+  const { version } = await db.ledger.planAppend({ ...by, fragment: 'b' });
+  await db.admin`delete from planledger.events`;
+  await db.admin`grant execute on function planledger.events_read(text) to planledger_app`;
+  expect((await socket.notification('task.plan.comments.changed')).payload).toMatchObject({
+    revision: 0,
+    comments: [],
+  });
+  expect(socket.frames.findLast(({ action }) => action === 'task.plan.updated')?.payload).toMatchObject({ version });
+});
