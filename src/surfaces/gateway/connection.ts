@@ -34,7 +34,7 @@ export const closeCode = { unauthorized: 4401, restart: 1012 } as const;
 
 /** Serves one connection until it closes. */
 export function serveConnection(socket: WebSocket, token: string, tokenId: string, services: GatewayServices): void {
-  const { ledger, logger, actions, subscriptions } = services;
+  const { ledger, transaction, logger, actions, subscriptions } = services;
   const gone = new AbortController();
   const waiting: { data: RawData; isBinary: boolean }[] = [];
   let inFlight = 0;
@@ -82,9 +82,9 @@ export function serveConnection(socket: WebSocket, token: string, tokenId: strin
       const { id, action, payload } = readRequest(value);
       const found = Object.hasOwn(actions, action) ? actions[action] : undefined;
       if (found === undefined) throw new EnvelopeError('UNKNOWN_ACTION', 'There is no such action.');
-      const context = {
-        ...services,
+      const context: ActionContext = {
         ledger: withSignal(ledger, gone.signal),
+        transaction: (work) => transaction((calls) => work(withSignal(calls, gone.signal))),
         caller: await caller(),
         subscriptions: mine,
       };
