@@ -24,13 +24,19 @@ export interface FeedOptions {
   lookMs?: number;
 }
 
+/** @see openFeed */
+export interface Feed {
+  /** Settles after the first look: what is committed from then on is told as what it is. */
+  ready: Promise<void>;
+  close(): Promise<void>;
+}
+
 /**
  * Every committed event of the database, whoever wrote it: a look at once when somebody hints, and one every second
  * anyway, so that a lost hint or a writer from `psql` costs a second and never an event.
  */
-export function openFeed(options: FeedOptions): { close(): Promise<void> } {
+export function openFeed(options: FeedOptions): Feed {
   const { ledger, sql, logger, onEvents, onReset, hints = true, lookMs = 1_000 } = options;
-  // The first look finds no cursor, and so whatever was subscribed to before it is looked at anew.
   let cursor: string | undefined;
   let serverStartedAt = 0;
   let looking: Promise<void> | undefined;
@@ -38,7 +44,7 @@ export function openFeed(options: FeedOptions): { close(): Promise<void> } {
   let failing = false;
   let closed = false;
 
-  void look();
+  const ready = look();
   const timer = setInterval(look, lookMs).unref();
   // The driver listens again when the connection is lost, and what was hinted meanwhile is looked for then.
   const listening =
@@ -52,6 +58,7 @@ export function openFeed(options: FeedOptions): { close(): Promise<void> } {
   listening?.catch(() => {}); // without hints the timer is enough
 
   return {
+    ready,
     async close() {
       closed = true;
       clearInterval(timer);

@@ -28,6 +28,8 @@ export interface ErrorCatalogRow {
 export interface EventAudienceRow {
   token_id: string;
   principal_id: string;
+  reaches: boolean;
+  task_gone: boolean;
 }
 
 /** A row of `events_prune`. */
@@ -277,7 +279,7 @@ export interface Ledger {
   contentMaxBytes(values: {  }, options?: CallOptions): Promise<ContentMaxBytesRow>;
   /** Every stable error code: its SQLSTATE, whether repeating the same call is safe and may help, the message and the next action as templates. */
   errorCatalog(values: {  }, options?: CallOptions): Promise<ErrorCatalogRow[]>;
-  /** Which of p_token_ids may be told of p_task_id now: tokens that work, of principals that reach the task and may read plans. Asked before each notification, so that a revoked token gets none. */
+  /** Which of p_token_ids still work and, for each, whether its principal now reaches p_task_id and may read plans there, and whether that task is gone. Asked before each notification, so that a revoked token gets none. */
   eventAudience(values: { task_id: string | null; token_ids: string[] }, options?: CallOptions): Promise<EventAudienceRow[]>;
   /** Deletes the events that a snapshot stored at least p_keep ago saw, stores a new snapshot for later calls, and answers how many events it deleted. A reader that is further behind begins anew. For administrators and the program's cron; safe at any time. Raises validation_error. */
   eventsPrune(values: { keep?: string | null | undefined }, options?: CallOptions): Promise<EventsPruneRow>;

@@ -1,19 +1,22 @@
 create or replace function planledger.event_audience(p_task_id text, p_token_ids uuid[])
-returns table (token_id uuid, principal_id uuid)
+returns table (token_id uuid, principal_id uuid, reaches boolean, task_gone boolean)
 language plpgsql stable security definer
 set search_path = planledger, pg_temp
 as $$
 begin
   return query
-    select a.id, a.principal_id
+    select a.id, a.principal_id,
+      exists (
+        select from admissions m
+        where m.principal_id = a.principal_id and m.task_id = p_task_id and 'plan:read' = any (m.scopes)
+      ),
+      not exists (select from tasks t where t.id = p_task_id)
     from access_tokens a
-      join admissions m on m.principal_id = a.principal_id
     where a.id = any (p_token_ids)
       and a.revoked_at is null
-      and (a.expires_at is null or a.expires_at > clock_timestamp())
-      and m.task_id = p_task_id and 'plan:read' = any (m.scopes);
+      and (a.expires_at is null or a.expires_at > clock_timestamp());
 end
 $$;
 
 comment on function planledger.event_audience(text, uuid[]) is
-  'Which of p_token_ids may be told of p_task_id now: tokens that work, of principals that reach the task and may read plans. Asked before each notification, so that a revoked token gets none.';
+  'Which of p_token_ids still work and, for each, whether its principal now reaches p_task_id and may read plans there, and whether that task is gone. Asked before each notification, so that a revoked token gets none.';

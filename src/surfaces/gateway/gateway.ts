@@ -101,6 +101,7 @@ export function gateway(app: FastifyInstance, options: GatewayOptions, allowed: 
       }
       const token = tokenOf(request);
       const { token_id } = await authenticate(ledger, token);
+      await feed.ready;
       server.handleUpgrade(request, socket, head, (opened) => {
         answered.add(opened);
         opened.on('pong', () => answered.add(opened));

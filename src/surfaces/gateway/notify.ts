@@ -10,12 +10,9 @@ export async function notifyOf(ledger: Ledger, subscriptions: Subscriptions, eve
   const wanted = [...byTask].filter(([taskId]) => subscriptions.of(taskId).length > 0);
   await Promise.all(
     wanted.map(async ([taskId, rows]) => {
-      const audience = await audienceOf(ledger, subscriptions, taskId);
-      const gone = rows.some(({ kind }) => kind === 'task.deleted');
-      if (gone) tell(audience.lost, [notification('task.plan.deleted', { task_id: taskId, plan_id: null })]);
-      if (audience.principal !== undefined) {
-        tell(audience.subscribers, await frames(ledger, audience.principal, taskId, rows));
-      }
+      const deleted = rows.some(({ kind }) => kind === 'task.deleted');
+      const { principal, subscribers } = await audienceOf(ledger, subscriptions, taskId, deleted);
+      if (principal !== undefined) tell(subscribers, await frames(ledger, principal, taskId, rows));
     }),
   );
 }
@@ -28,9 +25,7 @@ export async function notifyAnew(ledger: Ledger, subscriptions: Subscriptions): 
     const plan = await ledger.planGet({ principal, task_id: taskId });
     const comments = await ledger.commentList({ principal, task_id: taskId });
     tell(subscribers, [
-      plan === null
-        ? notification('task.plan.deleted', { task_id: taskId, plan_id: null })
-        : notification('task.plan.updated', planObject(plan)),
+      plan === null ? planDeleted(taskId, null) : notification('task.plan.updated', planObject(plan)),
       notification('task.plan.comments.changed', comments),
     ]);
   }
@@ -38,22 +33,36 @@ export async function notifyAnew(ledger: Ledger, subscriptions: Subscriptions): 
 
 interface Audience {
   subscribers: Subscriber[];
-  /** Whose token no longer works, or no longer reaches the task: they are told nothing any more. */
-  lost: Subscriber[];
   /** One of the audience, for whom the state is read. */
   principal: string | undefined;
 }
 
-async function audienceOf(ledger: Ledger, subscriptions: Subscriptions, taskId: string): Promise<Audience> {
+/**
+ * Who may be told of a task now. The others are told nothing any more, but for its deletion, which ends a subscription
+ * too: of that all hear whose tokens work.
+ */
+async function audienceOf(
+  ledger: Ledger,
+  subscriptions: Subscriptions,
+  taskId: string,
+  deleted = false,
+): Promise<Audience> {
   const asked = subscriptions.of(taskId);
   const token_ids = [...new Set(asked.map(({ tokenId }) => tokenId))];
   const rows = await ledger.eventAudience({ task_id: taskId, token_ids });
-  const admitted = new Set(rows.map(({ token_id }) => token_id));
-  const { subscribers = [], lost = [] } = Object.groupBy(asked, ({ tokenId }) =>
-    admitted.has(tokenId) ? 'subscribers' : 'lost',
-  );
-  for (const subscriber of lost) subscriptions.remove(taskId, subscriber);
-  return { subscribers, lost, principal: rows[0]?.principal_id };
+  const byToken = new Map(rows.map((row) => [row.token_id, row]));
+  const subscribers = asked.filter((subscriber) => {
+    const row = byToken.get(subscriber.tokenId);
+    if (row?.reaches) return true;
+    subscriptions.remove(taskId, subscriber);
+    if (row !== undefined && (deleted || row.task_gone)) tell([subscriber], [planDeleted(taskId, null)]);
+    return false;
+  });
+  return { subscribers, principal: rows.find(({ reaches }) => reaches)?.principal_id };
+}
+
+function planDeleted(task_id: string, plan_id: string | null): string {
+  return notification('task.plan.deleted', { task_id, plan_id });
 }
 
 function tell(subscribers: Subscriber[], frames: string[]): void {
@@ -77,7 +86,7 @@ async function frames(ledger: Ledger, principal: string, taskId: string, rows: L
       return isLast ? [notification('task.plan.comments.changed', comments)] : [];
     }
     if (action === undefined) return [];
-    if (row.kind === 'plan.deleted') return [notification(action, { task_id: taskId, plan_id: row.plan_id })];
+    if (row.kind === 'plan.deleted') return [planDeleted(taskId, row.plan_id)];
     const revision = row.revision_number === null ? undefined : revisions.get(row.revision_number);
     return [
       // A plan that is gone again by now is told by the event of its deletion.
