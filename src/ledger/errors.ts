@@ -159,10 +159,11 @@ interface Facts {
 function answer(error: postgres.PostgresError, code: string, facts: Facts): PlanledgerError {
   if (code.startsWith('TP')) return refusal(error, facts);
   switch (code) {
-    case '22P02': // invalid text representation, numeric out of range, bad and out-of-range date or time
+    case '22P02': // invalid text representation, numeric out of range, bad and out-of-range date, time or interval
     case '22003':
     case '22007':
     case '22008':
+    case '22015':
       return new PlanledgerError('validation_error', `An argument has the wrong form: ${error.message}.`, {
         ...facts,
         nextAction: 'Correct it and call again.',

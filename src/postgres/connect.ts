@@ -35,9 +35,22 @@ export const connectionSettings = {
  * @throws PlanledgerError validation_error
  */
 export function requireDatabaseUrl(databaseUrl: string): void {
-  if (/^postgres(ql)?:\/\//.test(databaseUrl) && URL.canParse(databaseUrl)) return;
+  if (/^postgres(ql)?:\/\//.test(databaseUrl) && URL.canParse(databaseUrl) && isDecodable(databaseUrl)) return;
   const problem = databaseUrl ? 'The database URL has the wrong form.' : 'There is no database URL.';
-  throw validationError('databaseUrl', `${problem} It is postgres://user:password@host:5432/database.`, 'connect');
+  throw validationError(
+    'databaseUrl',
+    `${problem} It is postgres://user:password@host:5432/database, with special characters of a password percent-encoded.`,
+    'connect',
+  );
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -67,7 +80,13 @@ export function openPool(databaseUrl: string, options: ConnectOptions = {}): Sql
   requireDatabaseUrl(databaseUrl);
   const pgbouncer = options.pgbouncer ?? process.env.PLANLEDGER_PGBOUNCER === '1';
   const role = options.role === undefined ? 'planledger_app' : options.role;
+  const { hostname, port } = new URL(databaseUrl);
   return postgres(databaseUrl, {
+    // The driver takes an IPv6 address apart at its colons, unless it is in a list, which its types do not know.
+    ...(hostname.startsWith('[') && {
+      host: [hostname.slice(1, -1)] as unknown as string,
+      port: [Number(port || 5432)] as unknown as number,
+    }),
     max: options.max ?? 10,
     prepare: !pgbouncer,
     connect_timeout: 10,

@@ -112,8 +112,23 @@ export function run(
  * @returns its path with all links resolved.
  */
 export async function ensureDataDir(dataDir: string): Promise<string> {
-  await mkdir(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+  await makeFolder(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
   return await realpath(dataDir);
+}
+
+/** As `mkdir` with `recursive`, which does not end where the system makes no folders (/proc). */
+async function makeFolder(folder: string, mode: number): Promise<void> {
+  try {
+    await mkdir(folder, mode);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && (await stat(folder)).isDirectory()) return;
+    if (code !== 'ENOENT' || path.dirname(folder) === folder) throw error;
+    await makeFolder(path.dirname(folder), mode);
+    await mkdir(folder, mode).catch((again: NodeJS.ErrnoException) => {
+      if (again.code !== 'EEXIST') throw again; // another process makes it too
+    });
+  }
 }
 
 /**

@@ -170,7 +170,10 @@ describe('embedded PostgreSQL', { timeout: 60_000 }, () => {
     const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
     const backend = row?.pid ?? expect.fail('no backend');
     signal(backend, 'SIGSTOP');
-    signal(await postmasterPid(), 'SIGKILL');
+    const postmaster = await postmasterPid();
+    signal(postmaster, 'SIGKILL');
+    // Until it has died it answers, and would be adopted.
+    await vi.waitFor(async () => expect(await processesIn(dir)).not.toContain(postmaster));
 
     const again = start();
     const early = again.then(

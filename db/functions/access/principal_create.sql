@@ -40,7 +40,8 @@ begin
   end if;
 
   if p_kind = 'agent' then
-    select t.root_task_id into v_root_task_id from tasks t where t.id = p_task_id and t.workspace_id = p_workspace_id;
+    select t.root_task_id into v_root_task_id from tasks t where t.id = p_task_id and t.workspace_id = p_workspace_id
+    for key share;
     if not found then
       perform refuse_argument('task_id', 'The workspace has no such task.', c_operation, p_task_id, false);
     end if;

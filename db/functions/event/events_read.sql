@@ -30,6 +30,10 @@ begin
     raise exception 'a standby does not know which transactions run: events are read on the primary'
       using errcode = 'read_only_sql_transaction';
   end if;
+  if pg_current_xact_id_if_assigned() is not null then
+    raise exception 'a cursor taken in a transaction that writes would not see its later events'
+      using errcode = 'invalid_transaction_state', hint = 'Call events_read in a transaction of its own.';
+  end if;
   v_seen := nullif(p_cursor, '');
   v_now := pg_current_snapshot();  -- of the calling statement, and so of every one in this function
   v_reset := v_seen is null or pg_snapshot_xmax(v_seen) > pg_snapshot_xmax(v_now) or exists (
@@ -49,7 +53,8 @@ begin
     select v_now::text, pg_postmaster_start_time(), false, e.id, e.task_id, e.kind::text, e.plan_id, e.revision_id,
       e.revision_number, e.coalesced, e.restored_from
     from (select) one left join (
-      select * from events n where n.xid >= pg_snapshot_xmax(v_seen)
+      -- A dump keeps the transaction ids of the server it came from, which may be of this one's future.
+      select * from events n where n.xid >= pg_snapshot_xmax(v_seen) and n.xid < pg_snapshot_xmax(v_now)
       union all
       select * from events n where n.xid = any (array(select pg_snapshot_xip(v_seen)))
     ) e on true
@@ -58,4 +63,4 @@ end
 $$;
 
 comment on function planledger.events_read(text) is
-  'What was committed since p_cursor, the cursor of the call before: each event once, in order within a task; one row with nulls where there is nothing. reset: the cursor is absent, of the future, or older than what was pruned, so the reader looks at every task of its interest anew. server_started_at: a reader does so too when it changes. Takes no lock. Only on the primary. Raises validation_error.';
+  'What was committed since p_cursor, the cursor of the call before: each event once, in order within a task; one row with nulls where there is nothing. reset: the cursor is absent, of the future, or older than what was pruned, so the reader looks at every task of its interest anew. server_started_at: a reader does so too when it changes. Takes no lock. Only on the primary, and not in a transaction that writes. Raises validation_error.';

@@ -22,7 +22,8 @@ begin
     end if;
   exception
     when lock_not_available then
-      perform refuse('plan_busy', p_operation, p_task_id);
+      -- Whether the caller still reaches the task is not known, and so nothing is said of it.
+      perform refuse('plan_busy', p_operation, p_task_id, p_reached => false);
   end;
 end
 $$;

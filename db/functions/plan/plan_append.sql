@@ -34,7 +34,7 @@ begin
       and pg_try_advisory_xact_lock(lock_key('plan', p_task_id))) is not true then
     v_caller := append_admit(p_principal, p_task_id, p_fragment, p_title, p_allow_truncation, p_request_id);
     if p_request_id is not null then
-      perform reach_again(c_operation, p_principal, p_task_id, 'plan:write');
+      perform reach_again(c_operation, p_principal, p_task_id, 'plan:write', p_hold => false);
       v_arguments := jsonb_build_array(p_fragment, nullif(p_title, ''), nullif(p_expected_version, ''));
       v_ack := request_replay(c_operation, p_task_id, v_caller, p_request_id, v_arguments);
       if v_ack.replayed then
@@ -94,9 +94,8 @@ begin
   if v_ack.task_id is null then
     if v_caller.principal_id is null then
       v_caller := append_admit(p_principal, p_task_id, p_fragment, p_title, p_allow_truncation, p_request_id);
-    else
-      perform reach_again(c_operation, p_principal, p_task_id, 'plan:write');
     end if;
+    perform reach_again(c_operation, p_principal, p_task_id, 'plan:write');
     v_ack := append_compose(p_task_id, v_caller, p_title, p_expected_version, v_fragment, v_body, c_segments_max);
   end if;
   if p_request_id is not null then

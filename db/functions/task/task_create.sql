@@ -21,9 +21,13 @@ begin
     perform reach(c_operation, p_principal, p_parent_task_id, 'task:write');
     select t.workspace_id into v_workspace_id from tasks t where t.id = p_parent_task_id for key share;
     perform reach_again(c_operation, p_principal, p_parent_task_id, 'task:write');
+    if v_workspace_id is null then  -- deleted, and made again since
+      perform refuse('task_not_found', c_operation, p_parent_task_id, p_reached => false);
+    end if;
   else
     select p.workspace_id, p.kind into v_workspace_id, v_kind from principals p
-    where p.id = p_principal and 'task:write' = any (p.scopes);
+    where p.id = p_principal and 'task:write' = any (p.scopes)
+    for share;  -- an id that another transaction is taking is waited for below
     if not found then
       perform refuse('task_unreachable', c_operation, p_task_id, p_reached => false);
     elsif v_kind = 'agent' then

@@ -10,5 +10,7 @@ export function openLog(level: 'info' | 'warn'): Logger {
       `Use ${Object.keys(pino.levels.values).join(', ')} or silent.`,
     );
   }
-  return pino({ name: 'planledger', level: chosen }, pino.destination({ dest: 2, sync: true }));
+  const stderr = pino.destination({ dest: 2, sync: true });
+  stderr.on('error', () => {}); // nobody reads it, and there is nowhere else to say so
+  return pino({ name: 'planledger', level: chosen }, stderr);
 }

@@ -37,10 +37,16 @@ addTokenCommands(program);
 addTaskCommands(program);
 addPlanCommands(program);
 
-// `planledger … | head` closes the pipe early, which is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+// `planledger … | head` closes the pipe early, which is no failure. What serves stops as Ctrl-C would stop it.
+process.stdout.once('error', (error: NodeJS.ErrnoException) => {
+  process.stdout.on('error', () => {});
   if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+  if (process.listenerCount('SIGTERM') === 0) process.exit(0);
+  process.kill(process.pid, 'SIGTERM');
+});
+// Nobody reads what a person may want to know.
+process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
 });
 
 try {

@@ -70,6 +70,7 @@ async function start(life: Lifetime, options: StartOptions): Promise<void> {
 }
 
 async function openDataDir(named: string): Promise<string> {
+  if (named === '') throw new UsageError('The data folder has no name.', 'Correct --data-dir.');
   try {
     const dataDir = await ensureDataDir(path.resolve(named));
     // It holds passwords and lies in people's projects.

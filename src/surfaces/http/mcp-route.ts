@@ -115,7 +115,8 @@ function webRequest(request: FastifyRequest, reply: FastifyReply): Request {
     if (value !== undefined && name !== 'authorization') headers.set(name, String(value));
   }
   const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
+  if (reply.raw.closed) gone.abort();
+  else reply.raw.once('close', () => gone.abort());
   return new Request('http://localhost/mcp', { method: request.method, headers, signal: gone.signal });
 }
 

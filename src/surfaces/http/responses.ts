@@ -17,6 +17,7 @@ export function trackResponses(): OpenResponses {
   const streams = new Set<ServerResponse>();
   return {
     add(response) {
+      if (response.closed) return; // its client hung up already
       calls.add(response);
       response.once('close', () => {
         calls.delete(response);

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Ledger, signatures } from '../../../src/ledger/generated.ts';
+import { createLedger } from '../../../src/ledger/ledger.ts';
 import { makeCast, useDatabase } from '../../support/fixture.ts';
 import { checkRefusal, failure, stored } from '../observe.ts';
-import { makePlan, type Planned } from '../plans.ts';
+import { age, makePlan, type Planned } from '../plans.ts';
 import { closeSessions, openSession, type Session, until } from '../sessions.ts';
 
 const db = useDatabase();
@@ -111,4 +112,59 @@ describe.each(Object.keys(losses))('%s', (how) => {
     expect(await stored(db, cast.task)).toEqual(before);
     expect(await db.admin`select from planledger.tasks where parent_task_id = ${cast.task}`).toHaveLength(0);
   });
+});
+
+const held = [
+  'planReplace',
+  'planAppend',
+  'planEdit',
+  'planDelete',
+  'planRestore',
+  'taskDelete',
+] as const satisfies (keyof Ledger)[];
+
+test.each(held)('once %s has the lock, its caller is not taken away until it has written', async (method) => {
+  const { user, workspace, task: root } = await makeCast(db);
+  const administrator = createLedger(db.admin);
+  const [task_id, own] = [`${root}-target`, `${root}-own`];
+  for (const id of [task_id, own]) {
+    await db.ledger.taskCreate({ principal: user, task_id: id, title: 'Leaf', parent_task_id: root });
+  }
+  const scopes = ['plan:read', 'plan:write', 'task:read', 'task:write'];
+  const agentOn = (task: string) =>
+    administrator.principalCreate({ workspace_id: workspace, kind: 'agent', task_id: task, scopes });
+  const [agent, { session_id }] = [await agentOn(own), await agentOn(task_id)];
+  const by = { principal: user, task_id };
+  const { revision_id } = await db.ledger.planCreate({ ...by, content: 'a' });
+  const { version } = await db.ledger.planAppend({ principal: agent.id, task_id, fragment: 'b' });
+  await age(db, task_id, '1 hour'); // so that the append has a revision of its own
+  const { revision_version } = await db.ledger.revisionGet({ ...by, revision_id });
+  const values: Record<string, unknown> = {
+    ...{ principal: agent.id, task_id, content: 'x', fragment: 'x', old_text: 'a', new_text: 'x' },
+    ...{ expected_version: version, revision_id, expected_revision_version: revision_version },
+  };
+  const taken: readonly string[] = signatures[method].arguments;
+
+  // The marker holds the rows of plan and session; the write has its lock and waits for them.
+  await holder.begin();
+  await holder.ledger.planMarkImplementationStarted({ ...by, session_id });
+  const write = (caller.ledger[method] as unknown as Call)(
+    Object.fromEntries(Object.entries(values).filter(([name]) => taken.includes(name))),
+  );
+  const waits = (pid: number) =>
+    until('a call waiting', async () => {
+      const [row] = await db.admin`
+        select from pg_stat_activity where pid = ${pid} and cardinality(pg_blocking_pids(pid)) > 0`;
+      return row;
+    });
+  await waits(caller.pid);
+  const remover = await openSession(db, 'remover');
+  const order: string[] = [];
+  const removal = remover.ledger.taskDelete({ principal: user, task_id: own }).then(() => order.push('removed'));
+  await waits(remover.pid);
+  await holder.commit();
+  await write.then(() => order.push('written'));
+  await removal;
+  await closeSessions(remover);
+  expect(order).toEqual(['written', 'removed']);
 });

@@ -52,7 +52,12 @@ const own = new Set<ErrorCode>([
   'comment_id_conflict',
   'plan_comments_changed',
 ]);
-const withoutVersion = new Set<ErrorCode>(['validation_error', 'task_unreachable', 'plan_head_unavailable']);
+const withoutVersion = new Set<ErrorCode>([
+  'validation_error',
+  'task_unreachable',
+  'plan_head_unavailable',
+  'plan_busy',
+]);
 
 beforeAll(async () => {
   await createLedger(db.admin).settingsChange({ lock_wait: '20 milliseconds' });

@@ -146,3 +146,41 @@ test('pruning takes what a stored snapshot saw, never what commits later, and a 
   expect(await prune()).toBe(1);
   expect(await db.admin`select from planledger.events`).toHaveLength(0);
 });
+
+test('three that prune at once, and a clock that went back', async () => {
+  const administrator = createLedger(db.admin);
+  const cast = await makePlan(db, 'a');
+  const by = { principal: cast.user, task_id: cast.task };
+  for (let n = 0; n < 50; n += 1) await db.ledger.planAppend({ ...by, fragment: `${n}` });
+  await administrator.eventsPrune({ keep: '0' });
+  const behind = await openReader();
+  await db.ledger.planAppend({ ...by, fragment: 'unread' });
+  for (let round = 0; round < 5; round += 1) {
+    await Promise.all([1, 2, 3].map(() => administrator.eventsPrune({ keep: '0' })));
+  }
+  expect(await db.ledger.eventsRead({ cursor: behind.cursor() })).toMatchObject([{ reset: true }]);
+  await db.admin`update planledger.event_snapshots set taken_at = taken_at + interval '1 hour' where pruned_at is not null`;
+  await administrator.eventsPrune({ keep: '0' });
+  await administrator.eventsPrune({ keep: '0' });
+  expect(await db.ledger.eventsRead({ cursor: behind.cursor() })).toMatchObject([{ reset: true }]);
+  await one.begin('repeatable read');
+  await one.sql`set role none`;
+  await expect(one.sql`select planledger.events_prune()`).rejects.toMatchObject({ code: 'TP409' });
+  await one.rollback();
+});
+
+test('rows of a dump, with transaction ids of the future, are not read again and again', async () => {
+  const cast = await makePlan(db, 'a');
+  const reader = await openReader();
+  await db.admin`
+    update planledger.events set xid = (xid::text::bigint + 1000000)::text::xid8 where task_id = ${cast.task}`;
+  for (let round = 0; round < 3; round += 1) expect(await reader.read()).toEqual([]);
+});
+
+test('a cursor cannot be taken in a transaction that writes', async () => {
+  const cast = await makePlan(db, 'a');
+  await one.begin();
+  await one.ledger.planAppend({ principal: cast.user, task_id: cast.task, fragment: 'b' });
+  await expect(one.sql`select * from planledger.events_read()`).rejects.toMatchObject({ code: '25000' });
+  await one.rollback();
+});

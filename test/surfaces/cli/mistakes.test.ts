@@ -80,7 +80,12 @@ test.each([
   ['start'],
 ])('a database URL that is none is a mistake in the command: %s %s', async (...command) => {
   const options = command[0] === 'start' ? ['--data-dir', path.join(folder.path, 'not-made')] : [];
-  for (const DATABASE_URL of ['nonsense', 'mysql://localhost/plans', 'postgres://host:port/plans']) {
+  for (const DATABASE_URL of [
+    'nonsense',
+    'mysql://localhost/plans',
+    'postgres://host:port/plans',
+    'postgres://u:a%@host/plans',
+  ]) {
     const run = await cli([...command, ...options], { env: { DATABASE_URL } });
     expectMistake(run, 2, 'The database URL has the wrong form.', 'postgres://user:password@host:5432/database');
   }
@@ -166,4 +171,9 @@ test('start removes the ready file that a killed one left before anything that t
   expectMistake(await start(), 1, 'database_unavailable');
   server.close();
   expect(await readFile(file, 'utf8')).toBe(alive);
+});
+
+test('an IPv6 address in a database URL is one host', async () => {
+  const run = await cli(['plan', 'show', 't', '--token', 'x'], { env: { DATABASE_URL: 'postgres://u@[::1]:1/x' } });
+  expectMistake(run, 1, 'database_unavailable', '::1:1');
 });

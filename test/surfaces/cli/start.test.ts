@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import postgres from 'postgres';
@@ -213,6 +213,29 @@ test('Ctrl-C while PostgreSQL is still starting stops it cleanly too; the folder
   const second = start(dataDir);
   expect(await ready(second, second.file)).toMatchObject({ task_id: 'sample-task' });
   expect(await stop(second)).toBe(0);
+});
+
+test('a start whose output nobody reads any more stops cleanly', async () => {
+  const dataDir = path.join(folder.path, 'unread');
+  const running = start(dataDir);
+  while (!running.output.stderr.includes('initialising')) await new Promise((resolve) => setTimeout(resolve, 10));
+  running.child.stdout?.destroy();
+  running.child.stderr?.destroy();
+  await new Promise((resolve) => running.child.once('exit', resolve));
+  expect(running.child.exitCode).toBe(0);
+  expect(await processesIn(dataDir)).toEqual([]);
+});
+
+test('a data folder without a name, or where none can be made, is refused at once', async () => {
+  const cwd = folder.path;
+  const before = await readdir(cwd);
+  const unnamed = await cli(['start', '--port', '0', '--data-dir', ''], { cwd });
+  expect(unnamed).toMatchObject({ code: 2, stderr: expect.stringContaining('Correct --data-dir.') });
+  expect(await readdir(cwd)).toEqual(before);
+  for (const dataDir of ['/proc/none', '/dev/null/none']) {
+    const refused = await cli(['start', '--port', '0', '--data-dir', dataDir], { cwd });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`Cannot use ${dataDir} as data folder`) });
+  }
 });
 
 test('secrets in the data folder are for their owner only', async () => {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -393,4 +395,27 @@ test('a subscription of the protocol of 2026 lasts as long as an idle session, a
   expect(performance.now() - began).toBeGreaterThan(350);
   const again = await modern.listen({ toolsListChanged: true });
   await again.close();
+});
+
+test('a client that hangs up while it is authenticated leaves nothing that closing waits for', async () => {
+  const { app, url, token } = await start();
+  const id = await openSession(url, token);
+  const lock = await db.admin.reserve();
+  await lock`begin`;
+  await lock`lock table planledger.access_tokens in access exclusive mode`;
+  const head = ['DELETE /mcp HTTP/1.1', 'Host: localhost', `Authorization: Bearer ${token}`, `Mcp-Session-Id: ${id}`];
+  const socket = createConnection(Number(new URL(url).port), '127.0.0.1');
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  await expect
+    .poll(() => db.admin`select from pg_stat_activity where application_name = 'test app' and wait_event_type = 'Lock'`)
+    .not.toHaveLength(0);
+  socket.destroy();
+  await once(socket, 'close');
+  await sleep(50);
+  await lock`commit`;
+  lock.release();
+  await expect.poll(async () => (await post(url, token, ping, session(id))).status).toBe(404);
+  const started = performance.now();
+  await app.close();
+  expect(performance.now() - started).toBeLessThan(3_000);
 });
