@@ -31,6 +31,8 @@ export interface Feed {
   close(): Promise<void>;
 }
 
+const closeMs = 500;
+
 /**
  * Every committed event of the database, whoever wrote it: a look at once when somebody hints, and one every second
  * anyway, so that a lost hint or a writer from `psql` costs a second and never an event.
@@ -62,9 +64,9 @@ export function openFeed(options: FeedOptions): Feed {
     async close() {
       closed = true;
       clearInterval(timer);
-      const listener = await Promise.race([listening?.catch(() => undefined), sleep(100)]);
-      await listener?.unlisten().catch(() => {});
-      await looking;
+      // A database that is silent answers neither; the pool ends these connections.
+      const unlistened = listening?.then(({ unlisten }) => unlisten()).catch(() => {});
+      await Promise.race([Promise.all([looking, unlistened]), sleep(closeMs, undefined, { ref: false })]);
     },
   };
 

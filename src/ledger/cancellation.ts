@@ -28,7 +28,7 @@ const takenMs = 5_000;
 /** How often a call is made again at most. One cancellation meets one call. */
 const repeatsMax = 2;
 
-/** Until when a cancellation may reach a server process that is at another query by then (`performance.now()`). */
+/** The server processes that a cancellation may reach when they are at another query, with how many may. */
 const strays = new Map<number, number>();
 
 /** Where a query goes and what is to be known of it. */
@@ -73,11 +73,12 @@ async function attempt(
   if (signal?.aborted) void onAbort();
   else signal?.addEventListener('abort', onAbort, { once: true });
   try {
-    return await query;
+    // After a query that failed behind a row of its answer, the driver leaves a hole before the next query's rows.
+    return (await query).filter(() => true);
   } catch (error) {
     // A transaction has failed with it and cannot go on.
     const repeatable = mayRepeat && 'options' in pool && !cancelled && isCancelled(error);
-    if (repeatable && query.state !== null && isStray(query.state.pid)) return 'stray';
+    if (repeatable && query.state !== null && strays.has(query.state.pid)) return 'stray';
     throw error;
   } finally {
     progress.sent = query.state !== null;
@@ -88,13 +89,12 @@ async function attempt(
 
 /** Marks a server process while a cancellation is under way to it, and for a moment after. */
 async function mayStray(pid: number, cancellation: Promise<void>): Promise<void> {
-  strays.set(pid, performance.now() + takenMs + strayMs);
+  strays.set(pid, (strays.get(pid) ?? 0) + 1);
   const taken = cancellation.catch(() => {}); // the outcome of the query says how it ended
   await Promise.race([taken, sleep(takenMs, undefined, { ref: false })]);
-  strays.set(pid, performance.now() + strayMs);
-  setTimeout(() => isStray(pid) || strays.delete(pid), strayMs + 1).unref();
-}
-
-function isStray(pid: number): boolean {
-  return performance.now() < (strays.get(pid) ?? 0);
+  setTimeout(() => {
+    const others = (strays.get(pid) ?? 1) - 1;
+    if (others === 0) strays.delete(pid);
+    else strays.set(pid, others);
+  }, strayMs).unref();
 }

@@ -133,7 +133,7 @@ export function toPlanledgerError(
   const answered = error instanceof postgres.PostgresError && error.severity === 'ERROR';
   if (answered && state.sent) return answer(error, code, facts);
   // What is left is of the connection: it could not be made, or it went before the answer came.
-  if (error instanceof postgres.PostgresError || /^(E[A-Z]|CONNECT)/.test(code)) {
+  if (error instanceof postgres.PostgresError || /^(E(?!RR_)[A-Z]|CONNECT)/.test(code)) {
     return state.sent && state.writes ? connectionLost(facts) : databaseUnavailable(facts);
   }
   return internalError(facts);
@@ -200,7 +200,10 @@ function databaseUnavailable(facts: Facts): PlanledgerError {
   });
 }
 
-function connectionLost(facts: Facts): PlanledgerError {
+/** What a call fails with of which nobody knows whether it wrote. */
+export function connectionLost(
+  facts: Facts = { operation: 'request', taskId: null, cause: undefined },
+): PlanledgerError {
   return new PlanledgerError(
     'connection_lost',
     'The connection to the database was lost before the answer came; whether the change was written is not known.',

@@ -217,3 +217,20 @@ test('a call is never sent behind another that is under way on the same connecti
   await release();
   await waiting;
 });
+
+test('a query that fails behind a row of its answer leaves nothing before the answer of the next call', async () => {
+  const plan = await makePlan();
+  const sql = await connect(db.url, { max: 1 });
+  onTestFinished(() => sql.end({ timeout: 1 }));
+  const ledger = createLedger(sql);
+  const calls = [
+    async () => expect(await ledger.planGet(plan)).toMatchObject({ content: 'start' }),
+    async () => expect(await ledger.revisionList(plan)).toMatchObject([{ revision_number: 1 }]),
+    async () => expect(await ledger.planAppend({ ...plan, fragment: 'x' })).toMatchObject({ outcome: 'appended' }),
+  ];
+  for (const call of calls) {
+    // As where a cancellation comes between the row of an answer and its end.
+    await expect(sql`select 1 / (2 - n) from generate_series(1, 3) as n`).rejects.toMatchObject({ code: '22012' });
+    await call();
+  }
+});

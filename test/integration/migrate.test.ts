@@ -44,6 +44,7 @@ test('a fresh database is migrated once, and again nothing happens', async () =>
       '0004_settings_in_seconds',
       '0005_comments',
       '0006_event_snapshots',
+      '0007_settings_keep_row',
     ],
     functionsApplied: true,
   });
@@ -187,7 +188,7 @@ test('a login with CREATEROLE and CREATE on the database may migrate; one withou
     return changed.href;
   };
   await expect(migrate(as(`${name}_plain`))).rejects.toThrow(/A DBA must run once.*grant planledger_owner/s);
-  expect((await migrate(as(`${name}_dba`))).applied).toHaveLength(6);
+  expect((await migrate(as(`${name}_dba`))).applied).toHaveLength(7);
   await withClient(databaseUrl(server(), 'postgres'), async (client) => {
     await client.query(`drop database ${name} with (force)`);
     await client.query(`drop role ${name}_plain, ${name}_dba`);

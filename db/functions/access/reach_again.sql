@@ -11,7 +11,8 @@ set search_path = planledger, pg_temp
 as $$
 begin
   if p_hold then
-    -- Until the transaction ends nobody takes the caller or its scopes away, whatever it still waits for.
+    -- Until the transaction ends nobody takes the task, the caller or its scopes away, whatever it still waits for.
+    perform from tasks t where t.id = p_task_id for key share;
     perform from principals p where p.id = p_principal for share;
   end if;
   if not exists (select from tasks t where t.id = p_task_id) then
@@ -22,4 +23,4 @@ end
 $$;
 
 comment on function planledger.reach_again(text, uuid, text, text, boolean) is
-  'Admits a caller once more, after the task''s locks: until they were held the task could be deleted, made again elsewhere, or put out of reach. With p_hold the principal stays as it is until the transaction ends. task_not_found where the task has gone, else as reach.';
+  'Admits a caller once more, after the task''s locks: until they were held the task could be deleted, made again elsewhere, or put out of reach. With p_hold the task and the principal stay as they are until the transaction ends. task_not_found where the task has gone, else as reach.';

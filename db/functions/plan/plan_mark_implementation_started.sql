@@ -23,10 +23,13 @@ begin
   perform require_labels(c_operation, p_task_id);
   perform require_label('session_id', p_session_id, c_operation, p_task_id);
   v_caller := reach(c_operation, p_principal, p_task_id, 'plan:write');
-  -- The session's row before the plan's, as a deletion of the task goes through them.
+  -- The rows of task, session and plan in the order in which a deletion of the task goes through them.
+  perform from tasks t where t.id = p_task_id for key share;
   perform from task_sessions s where s.task_id = p_task_id and s.id = p_session_id for key share;
   v_session_found := found;
-  perform from plans p where p.task_id = p_task_id for no key update;
+  if not exists (select from plans p where p.task_id = p_task_id and p.implementation_started_at is not null) then
+    perform from plans p where p.task_id = p_task_id for no key update;
+  end if;
   perform reach_again(c_operation, p_principal, p_task_id, 'plan:write');
   if not v_session_found then
     perform refuse_argument('session_id', 'The session does not belong to this task.', c_operation, p_task_id, true);

@@ -48,6 +48,15 @@ export async function readRunning(file: string): Promise<RunningInfo | undefined
   return running !== undefined && running.pid !== process.pid && isAlive(running.pid) ? running : undefined;
 }
 
+/** Whether a file may be replaced: it is not there, is empty, or is what a start wrote, running or not. */
+export async function isEmptyOrOurs(file: string): Promise<boolean> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  return text === '' || runningInfo.safeParse(parseJson(text)).success;
+}
+
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -3,7 +3,7 @@ import { access, constants, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { errorCode, UsageError } from './failure.ts';
-import { readRunning } from './running.ts';
+import { isEmptyOrOurs, readRunning } from './running.ts';
 
 /**
  * Makes sure that a ready file can be written, before anything is started for it, and removes one that a killed start
@@ -16,12 +16,13 @@ export async function prepareReadyFile(named: string): Promise<string> {
   try {
     if (await isSomethingElse(file)) throw new Error('it is not an ordinary file');
     await access(path.dirname(file), constants.W_OK | constants.X_OK);
+    if (!(await isEmptyOrOurs(file))) throw new Error('it holds something else');
     const running = await readRunning(file);
     if (running === undefined || !(await listens(running.url))) await rm(file, { force: true });
   } catch (error) {
     throw new UsageError(
       `Cannot use ${file} as ready file: ${error instanceof Error ? error.message : error}.`,
-      'Give --ready-file a file in a folder that exists and that you may write to.',
+      'Give --ready-file a file in a folder that exists and that you may write to, and that holds nothing else.',
     );
   }
   return file;

@@ -40,7 +40,7 @@ const answerMs = 5_000;
 const closeMs = 1_000;
 
 /** `/ws`: the surface for people's pages and for programs that want to be told of changes. */
-export function gateway(app: FastifyInstance, options: GatewayOptions, allowed: Allowed): void {
+export function gateway(app: FastifyInstance, options: GatewayOptions, allowed: Allowed): { close(): Promise<void> } {
   const { sql, ledger, logger, hint } = options;
   const subscriptions = createSubscriptions();
   const services: GatewayServices = {
@@ -80,17 +80,19 @@ export function gateway(app: FastifyInstance, options: GatewayOptions, allowed: 
   }, aliveMs).unref();
 
   app.server.on('upgrade', upgrade);
-  app.addHook('preClose', async () => {
-    app.server.off('upgrade', upgrade);
-    clearInterval(alive);
-    services.closing = true;
-    await until(answerMs, () => services.inFlight === 0);
-    await feed.close();
-    for (const socket of server.clients) socket.close(closeCode.restart, 'the server stops; connect again');
-    await until(closeMs, () => server.clients.size === 0);
-    for (const socket of server.clients) socket.terminate();
-    server.close();
-  });
+  return {
+    async close() {
+      app.server.off('upgrade', upgrade);
+      clearInterval(alive);
+      services.closing = true;
+      await until(answerMs, () => services.inFlight === 0);
+      await feed.close();
+      for (const socket of server.clients) socket.close(closeCode.restart, 'the server stops; connect again');
+      await until(closeMs, () => server.clients.size === 0);
+      for (const socket of server.clients) socket.terminate();
+      server.close();
+    },
+  };
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on('error', () => socket.destroy());

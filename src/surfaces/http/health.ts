@@ -19,8 +19,10 @@ export function healthRoutes(app: FastifyInstance, ready: () => Promise<void>): 
 
 /** Whether the database answers and has the schema and functions of this program. */
 export async function requireReady(sql: Sql, ledger: Ledger): Promise<void> {
-  const [row] = await sql`select to_regprocedure('planledger.installation()') is not null as installed`;
-  if (row?.installed !== true) throw new MigrationError('The database is not migrated: run `planledger migrate`.');
+  const rows = await sql`select to_regprocedure('planledger.installation()') is not null as installed`;
+  // The last: the driver may leave a hole before it, see cancellableQuery.
+  if (rows.at(-1)?.installed !== true)
+    throw new MigrationError('The database is not migrated: run `planledger migrate`.');
   const { problems } = await installationState(await ledger.installation({}));
   if (problems.length > 0) {
     throw new MigrationError(`The database is not current (${problems.join('; ')}): run \`planledger migrate\`.`);

@@ -18,7 +18,7 @@ export function mcpRoute(
   services: Omit<McpSurface, 'caller'>,
   allowed: Allowed,
   limits: SessionLimits,
-): void {
+): { close(): Promise<void> } {
   const surface: McpSurface = {
     ...services,
     // Looked up when the HTTP request came, before anything of it was read.
@@ -33,15 +33,6 @@ export function mcpRoute(
     onerror: (error) => services.logger.debug({ cause: error.name }, 'protocol error'),
   });
   const responses = trackResponses();
-  app.addHook('preClose', async () => {
-    await responses.callsFinished(5_000);
-    closing.abort();
-    const sessionsClosed = sessions.close();
-    await responses.callsFinished(1_000);
-    await Promise.all([sessionsClosed, stateless.close()]);
-    await responses.streamsFinished(1_000);
-  });
-
   const callers = new WeakMap<FastifyRequest, Caller>();
 
   app.route({
@@ -59,6 +50,17 @@ export function mcpRoute(
       return opened(response);
     },
   });
+
+  return {
+    async close() {
+      await responses.callsFinished(5_000);
+      closing.abort();
+      const sessionsClosed = sessions.close();
+      await responses.callsFinished(1_000);
+      await Promise.all([sessionsClosed, stateless.close()]);
+      await responses.streamsFinished(1_000);
+    },
+  };
 
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<Response> {
     const caller = callers.get(request) as Caller;

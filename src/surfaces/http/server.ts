@@ -42,6 +42,9 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
     logger: false,
     forceCloseConnections: true,
     requestTimeout: 120_000,
+    exposeHeadRoutes: false,
+    return503OnClosing: false, // it is not in our form
+    pluginTimeout: 30_000, // closing takes longer than the 10 s that are usual
     frameworkErrors: (error, _request, reply) => sendRefusal(error, reply, logger),
     clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, countOf(socket) > 0),
   });
@@ -54,15 +57,22 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   app.setNotFoundHandler((_request, reply) =>
     sendRefusal(requestRefusal(404, 'path', 'There is nothing here; MCP is served at /mcp.'), reply, logger),
   );
+  let closing = false;
+  app.addHook('onRequest', async () => {
+    if (closing) throw requestRefusal(503, 'request', 'The server stops.', { 'retry-after': '1', connection: 'close' });
+  });
   jsonBodyParser(app);
   healthRoutes(app, () => requireReady(readers, ledger));
-  mcpRoute(
-    app,
-    { ledger, logger },
-    { allowedHosts, allowedOrigins },
-    { idleMs: options.sessionIdleMs ?? 3_600_000, max: options.maxSessions ?? 1_000 },
-  );
-  gateway(app, { sql, readers, ledger, logger, hint, hints }, { allowedHosts, allowedOrigins });
+  const allowed = { allowedHosts, allowedOrigins };
+  const limits = { idleMs: options.sessionIdleMs ?? 3_600_000, max: options.maxSessions ?? 1_000 };
+  const surfaces = [
+    mcpRoute(app, { ledger, logger }, allowed, limits),
+    gateway(app, { sql, readers, ledger, logger, hint, hints }, allowed),
+  ];
+  app.addHook('preClose', async () => {
+    closing = true;
+    await Promise.all(surfaces.map((surface) => surface.close()));
+  });
   await app.ready();
   return app;
 }

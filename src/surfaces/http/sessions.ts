@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { type AuthInfo, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type AuthInfo,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { connectionLost } from '../../ledger/errors.ts';
 import { createMcpServer, type McpSurface } from '../mcp/server.ts';
 import { requestRefusal } from './refusal.ts';
 
@@ -11,11 +17,14 @@ interface Session {
   idle: NodeJS.Timeout;
   /** When the last request came, in milliseconds of a monotonic clock. */
   usedAt: number;
-  /** Requests that are not answered yet. */
-  underWay: Set<Promise<Response>>;
+  /** Requests that are not answered yet: the answer of each, and how it is given another. */
+  underWay: Map<Promise<Response>, (response: Response) => void>;
   /** Calls under way by their JSON-RPC ids, by which the SDK tells answers apart; what cancels each. */
   calls: Map<unknown, AbortController>;
 }
+
+/** How long calls that were cancelled may take to say what became of them, in milliseconds. */
+const settleMs = 2_000;
 
 /** How many sessions there may be and for how long. */
 export interface SessionLimits {
@@ -65,7 +74,7 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
         transport,
         idle,
         usedAt: performance.now(),
-        underWay: new Set(),
+        underWay: new Map(),
         calls,
       };
       sessions.set(id, session);
@@ -79,7 +88,7 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
       if (session === undefined || session.tokenId !== auth.clientId) throw unknownSession();
       session.usedAt = performance.now();
       session.idle.refresh();
-      if (request.method === 'DELETE') {
+      if (request.method === 'DELETE' && isSupported(request)) {
         await retire(id);
         try {
           return await handle(session, request, body, auth);
@@ -107,8 +116,12 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
   };
 
   async function handle(session: Session, request: Request, body: unknown, auth: AuthInfo): Promise<Response> {
-    const answer = session.transport.handleRequest(request, { parsedBody: body, authInfo: auth });
-    session.underWay.add(answer);
+    const { promise: given, resolve: give } = Promise.withResolvers<Response>();
+    const answer = Promise.race([
+      session.transport.handleRequest(request, { parsedBody: body, authInfo: auth }),
+      given,
+    ]);
+    session.underWay.set(answer, give);
     try {
       return await answer;
     } finally {
@@ -145,8 +158,17 @@ export function createSessions(surface: McpSurface, limits: SessionLimits): Sess
     sessions.delete(id);
     clearTimeout(session.idle);
     for (const call of session.calls.values()) call.abort();
-    await Promise.allSettled(session.underWay);
+    const settled = Promise.allSettled(session.underWay.keys());
+    await Promise.race([settled, sleep(settleMs, undefined, { ref: false })]);
+    // The database is silent: nobody knows what became of these.
+    for (const give of session.underWay.values()) give(Response.json(connectionLost().toJSON(), { status: 503 }));
   }
+}
+
+/** Whether the SDK would take a request of this protocol version; one that it refuses ends no session. */
+function isSupported({ headers }: Request): boolean {
+  const version = headers.get('mcp-protocol-version');
+  return version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version);
 }
 
 /**
@@ -174,7 +196,8 @@ const cancellation = z.object({
 /** A controller that also fires when the client hangs up. */
 function abortedBy(signal: AbortSignal): AbortController {
   const controller = new AbortController();
-  signal.addEventListener('abort', () => controller.abort(), { once: true });
+  if (signal.aborted) controller.abort();
+  else signal.addEventListener('abort', () => controller.abort(), { once: true });
   return controller;
 }
 

@@ -38,6 +38,14 @@ const losses: Record<string, (cast: Planned) => Promise<unknown>> = {
   },
 };
 
+/** What a DBA does by hand, past every lock. */
+losses['the task is deleted by hand and made again in another workspace'] = async ({ task }) => {
+  const other = await makeCast(db);
+  await holder.sql`delete from planledger.tasks where id = ${task}`;
+  await holder.ledger.taskCreate({ principal: other.user, task_id: task, title: 'Foreign' });
+  await holder.ledger.planCreate({ principal: other.user, task_id: task, content: 'a' });
+};
+
 /** Every write of one task; that none is missing is checked below. */
 const writes = [
   'commentCreate',

@@ -201,3 +201,17 @@ test('a wait is kept as the time it is', async () => {
   expect((await wait('1 millisecond')).lock_wait).toBe('00:00:00.001');
   expect((await wait('15 seconds')).lock_wait).toBe('00:00:15');
 });
+
+test('a marker that is set is read again while a plan write is not committed', async () => {
+  const cast = await makePlan(db, 'a');
+  const mark = { principal: cast.user, task_id: cast.task, session_id: cast.session };
+  const first = await waiter.ledger.planMarkImplementationStarted(mark);
+  await held(cast, async () => {
+    expect(await waiter.ledger.planMarkImplementationStarted(mark)).toEqual(first);
+  });
+});
+
+test('the one row of settings cannot be deleted or truncated', async () => {
+  await expect(db.admin`delete from planledger.settings`).rejects.toMatchObject({ code: '23000' });
+  await expect(db.admin`truncate planledger.settings`).rejects.toMatchObject({ code: '23000' });
+});

@@ -155,10 +155,10 @@ test('start removes the ready file that a killed one left before anything that t
   const file = path.join(folder.path, 'stale.json');
   const args = ['start', '--port', '0', '--data-dir', 'external', '--ready-file', 'stale.json'];
   const start = () => cli(args, { cwd: folder.path, env: { DATABASE_URL: nowhere } });
-  // Half-written; of a process that is gone; of one whose pid is another program's by now.
+  // Empty; of a process that is gone; of one whose pid is another program's by now.
   const ended = startCli(['--version']);
   await ended.ended;
-  for (const text of ['{', ...[ended.child.pid, process.pid].map((pid) => JSON.stringify({ ...description, pid }))]) {
+  for (const text of ['', ...[ended.child.pid, process.pid].map((pid) => JSON.stringify({ ...description, pid }))]) {
     await writeFile(file, text);
     expectMistake(await start(), 1, 'database_unavailable');
     await expect(readFile(file), text).rejects.toMatchObject({ code: 'ENOENT' });

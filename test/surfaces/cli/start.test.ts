@@ -215,6 +215,15 @@ test('Ctrl-C while PostgreSQL is still starting stops it cleanly too; the folder
   expect(await stop(second)).toBe(0);
 });
 
+test('a ready file that holds something of somebody is refused and kept', async () => {
+  const file = path.join(folder.path, 'notes.md');
+  await writeFile(file, 'notes');
+  const dataDir = path.join(folder.path, 'kept');
+  const refused = await cli(['start', '--port', '0', '--data-dir', dataDir, '--ready-file', file]);
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('it holds something else') });
+  expect(await readFile(file, 'utf8')).toBe('notes');
+});
+
 test('a start whose output nobody reads any more stops cleanly', async () => {
   const dataDir = path.join(folder.path, 'unread');
   const running = start(dataDir);

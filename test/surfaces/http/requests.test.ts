@@ -222,3 +222,12 @@ test('texts of get come exactly, once', async () => {
   expect(texts(result)[1]).toBe(content);
   expect(JSON.stringify(result).split('# Title')).toHaveLength(2);
 });
+
+test('a method that /mcp does not have is told so, and is no fault of the database', async () => {
+  const { url, token, logged } = await start();
+  const headers = { authorization: `Bearer ${token}` };
+  for (const method of ['HEAD', 'PUT', 'PATCH']) {
+    expect((await send(url, { method, headers })).status).toBe(404);
+  }
+  expect(logged.join('')).not.toMatch(/connection_lost|internal_error/);
+});

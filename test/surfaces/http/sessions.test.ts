@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { createConnection } from 'node:net';
+import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createLedger } from '../../../src/ledger/ledger.ts';
+import { openPool } from '../../../src/postgres/connect.ts';
 import { holdPlanLock, untilWaiting } from '../../chaos/support/locks.ts';
 import { makeCast, useDatabase } from '../../support/fixture.ts';
 import { caller, connectHttp, fields, startHttp, texts, tokenFor, toolNames } from '../mcp/clients.ts';
@@ -128,6 +129,62 @@ test('DELETE cancels a call that waits, and the call itself is answered', async 
   await release();
   expect((await db.ledger.planGet({ principal: cast.agent, task_id: cast.task }))?.content).toBe('a');
 });
+
+test('a DELETE of a protocol version that is none is refused and ends nothing', async () => {
+  const { url, token } = await start();
+  const id = await openSession(url, token);
+  const headers = { authorization: `Bearer ${token}`, 'mcp-protocol-version': '1999-01-01', ...session(id) };
+  expect((await send(url, { method: 'DELETE', headers })).status).toBe(400);
+  expect((await post(url, token, ping, session(id))).status).toBe(200);
+});
+
+test('when the database falls silent, closing ends, and a call under way is not told that nothing was written', async () => {
+  const way = await openWay(db.url);
+  const sql = openPool(way.url, { max: 4, applicationName: 'silent' });
+  onTestFinished(() => sql.end({ timeout: 0 }));
+  const { app, url, token, cast } = await start({ sql, ledger: createLedger(sql) });
+  await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
+  const id = await openSession(url, token);
+  const release = await holdPlanLock(db.admin, cast.task);
+  const call = post(url, token, toolCall(2, toolNames.update ?? '', { content: 'b', mode: 'append' }), session(id));
+  await untilWaiting(db.admin, 'silent', 1);
+  way.silence();
+  const started = performance.now();
+  const told = call.then(
+    ({ text }) => text,
+    () => 'hung up',
+  );
+  await app.close();
+  expect(performance.now() - started).toBeLessThan(9_500);
+  expect(await told).toMatch(/^hung up$|"write_applied":"unknown"/);
+  await release();
+});
+
+/** A way to the server that can fall silent: what is sent then goes nowhere, and nothing comes back. */
+async function openWay(databaseUrl: string) {
+  const { hostname, port } = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  const proxy = createServer((client) => {
+    const upstream = createConnection(Number(port), hostname);
+    for (const socket of [client, upstream]) sockets.add(socket.on('error', () => {}));
+    client.pipe(upstream).pipe(client);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  });
+  const through = new URL(databaseUrl);
+  through.hostname = '127.0.0.1';
+  through.port = String((proxy.address() as AddressInfo).port);
+  return {
+    url: through.href,
+    silence() {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+  };
+}
 
 test('whenever DELETE comes, a call says what became of its write', async () => {
   const { url, token, cast } = await start();
