@@ -6,9 +6,9 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { createLedger } from '../../src/ledger/ledger.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
+import { schemaSnapshot } from '../../src/postgres/schema-snapshot.ts';
 import { databaseUrl } from '../support/database.ts';
 import { makeCast, useDatabase } from '../support/fixture.ts';
-import { schemaSnapshot } from '../support/snapshot.ts';
 import { launch } from '../surfaces/cli/process.ts';
 import { executedBlocks } from './blocks.ts';
 

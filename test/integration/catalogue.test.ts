@@ -2,8 +2,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { schemaSnapshot } from '../../src/postgres/schema-snapshot.ts';
 import { useDatabase } from '../support/fixture.ts';
-import { generatedTypes, schemaSnapshot } from '../support/snapshot.ts';
+import { generatedTypes } from '../support/snapshot.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const db = useDatabase();

@@ -8,8 +8,8 @@ import { expect, inject, test } from 'vitest';
 import { createLedger } from '../../src/ledger/ledger.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import { installationState, MigrationError, migrate } from '../../src/postgres/migrate.ts';
+import { schemaSnapshot } from '../../src/postgres/schema-snapshot.ts';
 import { databaseUrl, emptyDatabase, freshDatabase } from '../support/database.ts';
-import { schemaSnapshot } from '../support/snapshot.ts';
 
 const dbDir = fileURLToPath(new URL('../../db/', import.meta.url));
 const server = () => inject('serverUrl');

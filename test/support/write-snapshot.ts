@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { connect } from '../../src/postgres/connect.ts';
+import { schemaSnapshot } from '../../src/postgres/schema-snapshot.ts';
 import { freshDatabase } from './database.ts';
 import { startTestServer } from './server.ts';
-import { generatedTypes, schemaSnapshot } from './snapshot.ts';
+import { generatedTypes } from './snapshot.ts';
 
 const server = await startTestServer();
 try {

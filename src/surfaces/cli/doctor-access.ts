@@ -46,9 +46,14 @@ export async function checkPrivileges(sql: Sql): Promise<Check[]> {
     from pg_class c cross join aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
     where c.relnamespace = to_regnamespace('planledger') and a.grantee <> c.relowner
       and not (c.relkind = 'v' and a.grantee = to_regrole('planledger_reader') and a.privilege_type = 'SELECT')
+    union
+    select case a.grantee when 0 then 'everybody' else a.grantee::regrole::text end, format('%s (%s)', c.relname, t.attname)
+    from pg_class c join pg_attribute t on t.attrelid = c.oid cross join aclexplode(t.attacl) a
+    where c.relnamespace = to_regnamespace('planledger') and a.grantee <> c.relowner
     order by 2, 1`;
-  const [inherited] = await sql<{ member: boolean }[]>`
-    select pg_has_role('planledger_app', 'planledger_owner', 'member') as member`;
+  const inherited = await sql<{ name: string }[]>`
+    select r.name from unnest(array['planledger_app', 'planledger_reader']) as r (name)
+    where pg_has_role(r.name, 'planledger_owner', 'member')`;
   const schema = await sql<{ owner: string; creators: string[] | null }[]>`
     select n.nspowner::regrole::text as owner, (
       select array_agg(distinct case a.grantee when 0 then 'everybody' else a.grantee::regrole::text end)
@@ -57,7 +62,7 @@ export async function checkPrivileges(sql: Sql): Promise<Check[]> {
     from pg_namespace n where n.nspname = 'planledger'`;
   const complaints = [
     ...tables.map(({ grantee, name }) => `${grantee} may use ${name}`),
-    ...(inherited?.member ? ['planledger_app is a member of planledger_owner'] : []),
+    ...inherited.map(({ name }) => `${name} is a member of planledger_owner`),
   ];
   const [owner] = schema;
   const intruders = [

@@ -12,6 +12,8 @@ interface FunctionRow {
   body: string;
   definer: boolean;
   pinned: boolean;
+  strict: boolean;
+  settings: number;
 }
 
 /**
@@ -23,7 +25,8 @@ export async function checkFunctions(sql: Sql): Promise<Check[]> {
   files.delete('grants');
   const rows = await sql<FunctionRow[]>`
     select p.proname as name, p.prosrc as body, p.prosecdef as definer,
-      coalesce('search_path=planledger, pg_temp' = any (p.proconfig), false) as pinned
+      coalesce('search_path=planledger, pg_temp' = any (p.proconfig), false) as pinned, p.proisstrict as strict,
+      coalesce(cardinality(p.proconfig), 0) as settings
     from pg_proc p where p.pronamespace = to_regnamespace('planledger') order by p.proname`;
   const views = await sql<{ name: string }[]>`
     select viewname as name from pg_views where schemaname = 'planledger'`;
@@ -51,6 +54,8 @@ function differences(row: FunctionRow, file: string | undefined): string[] {
     ...(row.body === body ? [] : [`${row.name} differs from its file`]),
     ...(row.definer === /security definer/.test(header) ? [] : [`${row.name} has another security mode`]),
     ...(row.pinned === /set search_path/.test(header) ? [] : [`${row.name} has another search_path`]),
+    ...(row.strict ? [`${row.name} is strict`] : []),
+    ...(row.settings === (header.match(/^set /gm) ?? []).length ? [] : [`${row.name} has other settings`]),
   ];
 }
 

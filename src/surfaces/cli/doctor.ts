@@ -4,6 +4,7 @@ import { databaseOptions, findTarget } from './caller.ts';
 import { checkIntegrity, checkPrivileges, checkRoles } from './doctor-access.ts';
 import { checkExecution, checkFunctions } from './doctor-functions.ts';
 import { type Check, fail, ok, report, warn } from './doctor-report.ts';
+import { checkSchema, checkViews } from './doctor-schema.ts';
 import { checkInstallation, checkLocks, checkServer, checkSettings } from './doctor-server.ts';
 import { describeFailure, UsageError } from './failure.ts';
 
@@ -39,7 +40,9 @@ async function examine(databaseUrl: string): Promise<Check[]> {
     const [present] = await sql<{ present: boolean }[]>`select to_regnamespace('planledger') is not null as present`;
     if (!present?.present) return checks;
     for (const [name, check] of Object.entries({
+      structure: checkSchema,
       functions: checkFunctions,
+      views: checkViews,
       execution: checkExecution,
       roles: checkRoles,
       privileges: checkPrivileges,

@@ -128,12 +128,72 @@ test.for([
     check: 'integrity',
     says: 'segments_go_with_task of planledger.tasks is disabled',
   },
+  {
+    what: 'the rule of reach switched off in its view',
+    breaks: `create or replace view planledger.admissions as
+      select p.id as principal_id, t.id as task_id, p.scopes, 'user'::text as author_kind, 'x'::text as author_name
+      from planledger.principals p, planledger.tasks t`,
+    check: 'views',
+    says: 'admissions differs from its file',
+  },
+  {
+    what: 'a column the application may read',
+    breaks: 'grant select (body) on planledger.plan_segments to planledger_app',
+    check: 'privileges',
+    says: 'planledger_app may use plan_segments (body)',
+  },
+  {
+    what: 'a trigger that is gone',
+    breaks: 'drop trigger segments_go_with_task on planledger.tasks',
+    check: 'structure',
+    says: 'segments_go_with_task',
+  },
+  {
+    what: 'a foreign key that is gone',
+    breaks: 'alter table planledger.plans drop constraint plans_task_id_revision_number_fkey',
+    check: 'structure',
+    says: 'constraint plans_task_id_revision_number_fkey',
+  },
+  {
+    what: 'a table that a crash would empty',
+    breaks: 'alter table planledger.plan_requests set unlogged',
+    check: 'structure',
+    says: 'table plan_requests',
+  },
+  {
+    what: 'row security',
+    breaks: 'alter table planledger.plans enable row level security, force row level security',
+    check: 'structure',
+    says: 'table plans',
+  },
+  {
+    what: 'a function made strict',
+    breaks: 'alter function planledger.plan_append strict',
+    check: 'functions',
+    says: 'plan_append is strict',
+  },
+  {
+    what: 'a function without its lock_timeout',
+    breaks: 'alter function planledger.lock_wait reset lock_timeout',
+    check: 'functions',
+    says: 'lock_wait has other settings',
+  },
 ])('$what fails, says what to do, and nothing else is blamed', async ({ breaks, check, says }) => {
   const { code, report, not } = await broken(breaks);
   expect(code).toBe(1);
   expect(report.ok).toBe(false);
   expect(not).toMatchObject([{ check, status: 'fail', found: expect.stringContaining(says) }]);
   expect(not[0]?.advice).not.toBe('');
+});
+
+test('what was added by hand is shown, as a warning', async () => {
+  const { code, not } = await broken(`
+    create rule nothing as on insert to planledger.plan_requests do also select 1;
+    create index on planledger.events (task_id)`);
+  expect(code).toBe(0);
+  expect(not).toMatchObject([
+    { check: 'structure', status: 'warn', found: expect.stringMatching(/rule nothing.*|events_task_id_idx/) },
+  ]);
 });
 
 test('a broken function is put back as the doctor says', async () => {
@@ -208,9 +268,8 @@ test('a login that is only the application gets what it cannot see as warnings',
     [url.username, url.password] = [role, 'x'];
     const { code, not } = await examine(url.href);
     expect(code).toBe(0);
-    expect(not).toMatchObject([
-      { check: 'locks', status: 'warn', advice: expect.stringContaining('planledger_owner') },
-    ]);
+    const advice = expect.stringContaining('planledger_owner');
+    expect(not).toMatchObject(['views', 'locks'].map((check) => ({ check, status: 'warn', advice })));
   } finally {
     await db.admin.unsafe(`drop role ${role}`);
   }
