@@ -347,7 +347,7 @@ export const signatures = {
   errorCatalog: { function: 'error_catalog', operation: 'error_catalog', arguments: [], required: 0, writes: false, many: true },
   eventAudience: { function: 'event_audience', operation: 'event_audience', arguments: ["task_id","token_ids"], required: 2, writes: false, many: true },
   eventsPrune: { function: 'events_prune', operation: 'prune_events', arguments: ["keep"], required: 0, writes: true, many: false },
-  eventsRead: { function: 'events_read', operation: 'read_events', arguments: ["cursor"], required: 0, writes: false, many: true },
+  eventsRead: { function: 'events_read', operation: 'events_read', arguments: ["cursor"], required: 0, writes: false, many: true },
   installation: { function: 'installation', operation: 'installation', arguments: [], required: 0, writes: false, many: true },
   planAppend: { function: 'plan_append', operation: 'append', arguments: ["principal","task_id","fragment","title","expected_version","allow_truncation","request_id"], required: 3, writes: true, many: false },
   planCreate: { function: 'plan_create', operation: 'create', arguments: ["principal","task_id","content","title","expected_version","allow_truncation","request_id","policy"], required: 3, writes: true, many: false },

@@ -21,7 +21,6 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 declare
-  c_operation constant text := 'read_events';
   v_seen pg_snapshot;
   v_now pg_snapshot;
   v_reset boolean;
@@ -34,7 +33,7 @@ begin
     raise exception 'a cursor taken in a transaction that writes would not see its later events'
       using errcode = 'invalid_transaction_state', hint = 'Call events_read in a transaction of its own.';
   end if;
-  v_seen := nullif(p_cursor, '');
+  v_seen := nullif(p_cursor, '')::pg_snapshot;
   v_now := pg_current_snapshot();  -- of the calling statement, and so of every one in this function
   v_reset := v_seen is null or pg_snapshot_xmax(v_seen) > pg_snapshot_xmax(v_now) or exists (
     select from event_snapshots s
