@@ -5,6 +5,7 @@ export {
   type ConnectOptions,
   connect,
   connectionSettings,
+  DatabaseUrlError,
   openPool,
   type Sql,
   type TransactionSql,

@@ -1,5 +1,4 @@
 import postgres from 'postgres';
-import { validationError } from '../ledger/errors.ts';
 
 /** A pool of connections that act as the application role. */
 export type Sql = postgres.Sql;
@@ -29,18 +28,22 @@ export const connectionSettings = {
   lock_timeout: 15_000,
 } as const; // milliseconds where there is no unit
 
+/** A connection string that is none; the message says what one looks like and repeats nothing of it. */
+export class DatabaseUrlError extends Error {
+  override name = 'DatabaseUrlError';
+  readonly code = 'validation_error';
+}
+
 /**
  * Refuses what is no connection string of PostgreSQL, of which the drivers make host names and complain of those.
  *
- * @throws PlanledgerError validation_error
+ * @throws DatabaseUrlError
  */
 export function requireDatabaseUrl(databaseUrl: string): void {
   if (/^postgres(ql)?:\/\//.test(databaseUrl) && URL.canParse(databaseUrl) && isDecodable(databaseUrl)) return;
   const problem = databaseUrl ? 'The database URL has the wrong form.' : 'There is no database URL.';
-  throw validationError(
-    'databaseUrl',
+  throw new DatabaseUrlError(
     `${problem} It is postgres://user:password@host:5432/database, with special characters of a password percent-encoded.`,
-    'connect',
   );
 }
 
@@ -57,7 +60,7 @@ function isDecodable(text: string): boolean {
  * Opens a pool and makes sure that it answers. Behind PgBouncer (`PLANLEDGER_PGBOUNCER=1`, or found out) no startup
  * parameters are sent and no prepared statements kept; the login must then be a member of `planledger_app`.
  *
- * @throws PlanledgerError validation_error for what is no URL of PostgreSQL; else the driver's own error, which names the
+ * @throws DatabaseUrlError for what is no URL of PostgreSQL; else the driver's own error, which names the
  *   cause.
  */
 export async function connect(databaseUrl: string, options: ConnectOptions = {}): Promise<Sql> {

@@ -36,8 +36,8 @@ const migrationLock = '7310575183460225382';
  *
  * @param databaseUrl Connection string of a login that may create roles and the schema, used as it is.
  * @throws MigrationError for a server older than PostgreSQL 15, a database that is not UTF8 or was migrated by a newer
- *   program, and missing rights (with the statements a DBA must run); PlanledgerError validation_error for what is no URL
- *   of PostgreSQL; else the driver's own error, which names the cause.
+ *   program, and missing rights (with the statements a DBA must run); DatabaseUrlError for what is no URL of
+ *   PostgreSQL; else the driver's own error, which names the cause.
  */
 export async function migrate(databaseUrl: string, log: (line: string) => void = () => {}): Promise<MigrationReport> {
   requireDatabaseUrl(databaseUrl);

@@ -1,4 +1,5 @@
 import { PlanledgerError } from '../../ledger/errors.ts';
+import { DatabaseUrlError } from '../../postgres/connect.ts';
 import { EmbeddedPostgresError } from '../../postgres/embedded.ts';
 import { MigrationError } from '../../postgres/migrate.ts';
 import { visible } from './output.ts';
@@ -41,7 +42,7 @@ export interface Failure {
 export function describeFailure(error: unknown): Failure {
   if (error instanceof UsageError) return { ...known('usage', error.message, error.nextAction), exitCode: 2 };
   if (error instanceof ObstacleError) return known(error.code, error.message, error.nextAction);
-  if (error instanceof PlanledgerError && error.operation === 'connect') {
+  if (error instanceof DatabaseUrlError) {
     return { ...known('usage', error.message, 'Correct DATABASE_URL or --database-url.'), exitCode: 2 };
   }
   if (error instanceof MigrationError) return known('database_unusable', error.message, '');
