@@ -48,7 +48,7 @@ function listenError(error: unknown, { host, port }: HttpServiceOptions): unknow
     case 'EADDRINUSE':
       return new ObstacleError(
         'port_taken',
-        `Port ${port} on ${host} is taken by another program.`,
+        `Port ${port} on ${host} is taken by another program, or by a planledger that runs already.`,
         'Choose another with --port, or --port 0 for any free one.',
       );
     case 'EACCES':

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Ledger, TaskListRow } from '../../ledger/generated.ts';
 import { asCaller, type CallerOptions, callerOptions } from './caller.ts';
-import { printJson, printLine, printTable, when } from './output.ts';
+import { note, printJson, printLine, printTable, when } from './output.ts';
 
 interface CreateOptions extends CallerOptions {
   id?: string;
@@ -26,8 +26,9 @@ export function addTaskCommands(program: Command): void {
         title,
         parent_task_id: options.parent,
       });
-      if (options.json) printJson(row);
-      else printLine(`created task ${row.id}`);
+      if (options.json) return printJson(row);
+      note(`Created task "${row.title}":`);
+      printLine(row.id); // alone on stdout, for $(…)
     });
   });
 

@@ -68,8 +68,9 @@ export function addTokenCommands(program: Command): void {
     const row = await asAdministrator(databaseUrl, (ledger) =>
       ledger.workspaceCreate({ name, workspace_id: options.id }),
     );
-    if (options.json) printJson(row);
-    else printLine(`created workspace ${row.id}`);
+    if (options.json) return printJson(row);
+    note(`Created workspace "${name}":`);
+    printLine(row.id); // alone on stdout, for $(…)
   });
 }
 

@@ -16,7 +16,7 @@ async function freshTask(): Promise<string> {
 const read = async (task: string) => await db.ledger.planGet({ principal: caller.cast.user, task_id: task });
 
 test('a task is created, listed and given a plan, as text and as JSON', async () => {
-  expect(await succeed(['task', 'create', 'Named', '--id', 'named'], { env: caller.env })).toBe('created task named\n');
+  expect(await succeed(['task', 'create', 'Named', '--id', 'named'], { env: caller.env })).toBe('named\n');
   const child = JSON.parse(
     await succeed(['task', 'create', 'Below', '--parent', 'named', '--json'], { env: caller.env }),
   );
@@ -115,7 +115,7 @@ test('a repeated request id is answered and not written again', async () => {
 
 test('a title cannot send control characters to the terminal', async () => {
   const created = await succeed(['task', 'create', 'bad\u001b[2J\u202etitle', '--id', 'hostile'], { env: caller.env });
-  expect(created).toBe('created task hostile\n');
+  expect(created).toBe('hostile\n');
   expect(await succeed(['task', 'list'], { env: caller.env })).toContain('bad\\u{1b}[2J\\u{202e}title');
 });
 

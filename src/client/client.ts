@@ -1,0 +1,179 @@
+import { type Actions, GatewayError, type Notification, type Subscription } from './protocol.ts';
+
+/** @see openClient */
+export interface ClientOptions {
+  /** Address of the gateway, such as `ws://127.0.0.1:4141/ws`. */
+  url: string;
+  token: string;
+  /** Called whenever the connection opens, goes, or is given up because the token does not work. */
+  onState?(state: ClientState): void;
+}
+
+export type ClientState = 'open' | 'waiting' | 'unauthorized' | 'closed';
+
+/** What is told of one task. */
+export interface TaskListener {
+  notified(notification: Notification): void;
+  /** Called when notifications begin, and again after each reconnect, when some may have been missed. */
+  subscribed?(subscription: Subscription): void;
+  /** Called when the task can no longer be subscribed to after a reconnect. */
+  refused?(error: GatewayError): void;
+}
+
+/** A connection to a gateway that mends itself. */
+export interface Client {
+  /**
+   * Sends one request and answers its payload. While the connection is away it waits for the next one.
+   *
+   * @throws GatewayError with the code of the refusal; `connection_lost` where the connection went before the answer.
+   */
+  request<Action extends keyof Actions>(action: Action, payload: Actions[Action][0]): Promise<Actions[Action][1]>;
+  /** Starts the notifications of a task, over reconnects too, until the function it answers is called. */
+  subscribe(taskId: string, listener: TaskListener): Promise<() => void>;
+  /** Closes for good; what is not answered fails with `connection_lost`. */
+  close(): void;
+}
+
+const firstPauseMs = 100;
+const longestPauseMs = 10_000;
+const unauthorized = 4401;
+
+interface Pending {
+  resolve(payload: unknown): void;
+  reject(error: GatewayError): void;
+}
+
+/** Connects to a gateway, and again whenever the connection goes; it needs nothing but the platform's `WebSocket`. */
+export function openClient({ url, token, onState }: ClientOptions): Client {
+  const pending = new Map<string, Pending>();
+  const queued: string[] = [];
+  const listeners = new Map<string, Set<TaskListener>>();
+  let socket: WebSocket;
+  let state: ClientState = 'waiting';
+  let pauseMs = firstPauseMs;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let sent = 0;
+  open();
+
+  return {
+    request,
+    async subscribe(taskId, listener) {
+      const known = listeners.get(taskId) ?? new Set();
+      listeners.set(taskId, known.add(listener));
+      try {
+        listener.subscribed?.(await request('task.subscribe', { task_id: taskId }));
+      } catch (error) {
+        forget(taskId, listener);
+        throw error;
+      }
+      return () => {
+        forget(taskId, listener);
+        if (!listeners.has(taskId) && state === 'open') {
+          request('task.unsubscribe', { task_id: taskId }).catch(() => {}); // the connection went, and it with it
+        }
+      };
+    },
+    close() {
+      clearTimeout(timer);
+      become('closed');
+      failPending();
+      socket.close();
+    },
+  };
+
+  function open(): void {
+    socket = new WebSocket(url, ['planledger.v1', `bearer.${token}`]);
+    socket.onopen = () => {
+      pauseMs = firstPauseMs;
+      become('open');
+      for (const frame of queued.splice(0)) socket.send(frame);
+      for (const taskId of listeners.keys()) void resubscribe(taskId);
+    };
+    socket.onmessage = ({ data }) => heard(String(data));
+    socket.onclose = ({ code }) => {
+      if (state === 'closed') return;
+      // What was sent and not answered may have been done. What is queued was not sent, and goes with the next one.
+      const wasOpen = state === 'open';
+      if (wasOpen) failPending();
+      if (code === unauthorized) {
+        become('unauthorized');
+        failPending();
+        return;
+      }
+      become('waiting');
+      timer = setTimeout(open, pauseMs * (0.5 + Math.random()));
+      pauseMs = Math.min(2 * pauseMs, longestPauseMs);
+    };
+  }
+
+  function become(next: ClientState): void {
+    if (state === next) return;
+    state = next;
+    onState?.(next);
+  }
+
+  function request<Action extends keyof Actions>(
+    action: Action,
+    payload: Actions[Action][0],
+  ): Promise<Actions[Action][1]> {
+    if (state === 'closed' || state === 'unauthorized') {
+      return Promise.reject(new GatewayError('connection_lost', `The connection is ${state}. Nothing was sent.`));
+    }
+    sent += 1;
+    const id = `r${sent}`;
+    const frame = JSON.stringify({ id, type: 'request', action, payload, timestamp: new Date().toISOString() });
+    return new Promise<unknown>((resolve, reject) => {
+      pending.set(id, { resolve, reject });
+      if (state === 'open') socket.send(frame);
+      else queued.push(frame);
+    }) as Promise<Actions[Action][1]>;
+  }
+
+  function heard(text: string): void {
+    const { id, type, action, payload } = JSON.parse(text);
+    if (type === 'notification') {
+      for (const listener of listeners.get(payload.task_id) ?? []) listener.notified({ action, payload });
+      return;
+    }
+    const call = pending.get(id);
+    pending.delete(id);
+    if (type === 'response') call?.resolve(payload);
+    else
+      call?.reject(
+        new GatewayError(payload.code, payload.message, payload.details, payload.details?.write_applied ?? false),
+      );
+  }
+
+  function failPending(): void {
+    const unsent = new Set(state === 'open' ? [] : queued.map((frame) => JSON.parse(frame).id));
+    for (const [id, { reject }] of pending) {
+      if (state === 'waiting' && unsent.has(id)) continue;
+      pending.delete(id);
+      reject(
+        new GatewayError(
+          'connection_lost',
+          'The connection went before the answer came.',
+          {},
+          unsent.has(id) ? false : 'unknown',
+        ),
+      );
+    }
+  }
+
+  async function resubscribe(taskId: string): Promise<void> {
+    try {
+      const subscription = await request('task.subscribe', { task_id: taskId });
+      for (const listener of listeners.get(taskId) ?? []) listener.subscribed?.(subscription);
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.code === 'connection_lost') return; // the next one tries again
+      for (const listener of listeners.get(taskId) ?? []) listener.refused?.(error);
+      listeners.delete(taskId);
+    }
+  }
+
+  function forget(taskId: string, listener: TaskListener): void {
+    const known = listeners.get(taskId);
+    known?.delete(listener);
+    if (known?.size === 0) listeners.delete(taskId);
+  }
+}

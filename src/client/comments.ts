@@ -1,0 +1,104 @@
+import type { Client } from './client.ts';
+import type { Comment, CommentSnapshot } from './protocol.ts';
+
+/** The pending comments of one task, kept as the database has them. */
+export interface CommentStore {
+  readonly snapshot: CommentSnapshot;
+  create(comment: NewComment): Promise<Comment[]>;
+  edit(comment: Comment, body: string): Promise<Comment[]>;
+  remove(comment: Comment): Promise<Comment[]>;
+  /** Ends the notifications. */
+  close(): void;
+}
+
+/** What a comment is made of; its id is made here, so that a repeat after a lost answer changes nothing. */
+export interface NewComment {
+  id?: string;
+  body: string;
+  selected_text: string;
+  anchor_from: number;
+  anchor_to: number;
+}
+
+/**
+ * Follows the comments of a task. A snapshot replaces the set when it is of the same plan and at least as new; another
+ * plan, or a reconnect, means to list anew.
+ *
+ * @param onChange Called with each new snapshot.
+ */
+export async function followComments(
+  client: Client,
+  taskId: string,
+  onChange: (snapshot: CommentSnapshot) => void = () => {},
+): Promise<CommentStore> {
+  let snapshot: CommentSnapshot = { task_id: taskId, plan_id: null, revision: 0, comments: [] };
+  let listing: Promise<void> | undefined;
+  let again = false;
+
+  const unsubscribe = await client.subscribe(taskId, {
+    notified({ action, payload }) {
+      if (action === 'task.plan.comments.changed') take(payload);
+      else if (action === 'task.plan.deleted') become({ task_id: taskId, plan_id: null, revision: 0, comments: [] });
+      else if ((action === 'task.plan.created' || action === 'task.plan.updated') && payload.id !== snapshot.plan_id) {
+        void list();
+      }
+    },
+    subscribed: () => void list(),
+  });
+  await list();
+
+  return {
+    get snapshot() {
+      return snapshot;
+    },
+    create: ({ id = crypto.randomUUID(), ...values }) =>
+      change(client.request('task.plan.comments.create', { ...target(), id, ...values })),
+    edit: ({ id, version }, body) =>
+      change(client.request('task.plan.comments.update', { ...target(), id, body, expected_version: version })),
+    remove: ({ id, version }) =>
+      change(client.request('task.plan.comments.delete', { ...target(), id, expected_version: version })),
+    close: unsubscribe,
+  };
+
+  function target() {
+    return { task_id: taskId, plan_id: snapshot.plan_id ?? '' };
+  }
+
+  async function change(answer: Promise<CommentSnapshot>): Promise<Comment[]> {
+    try {
+      take(await answer);
+    } catch (error) {
+      // A stale caller gets the present state with the refusal.
+      const { snapshot: present } = (error as { details?: { snapshot?: CommentSnapshot } }).details ?? {};
+      if (present !== undefined) take(present);
+      throw error;
+    }
+    return snapshot.comments;
+  }
+
+  function take(next: CommentSnapshot): void {
+    if (next.plan_id !== snapshot.plan_id) void list();
+    else if (next.revision >= snapshot.revision) become(next);
+  }
+
+  function become(next: CommentSnapshot): void {
+    snapshot = next;
+    onChange(next);
+  }
+
+  /** Lists anew, one at a time; who asks meanwhile gets another after it. */
+  function list(): Promise<void> {
+    again = listing !== undefined;
+    listing ??= client
+      .request('task.plan.comments.list', { task_id: taskId })
+      .then((listed) => {
+        if (listed.plan_id !== snapshot.plan_id || listed.revision >= snapshot.revision) become(listed);
+      })
+      .catch(() => {}) // the connection went; after the next one comments are listed again
+      .finally(() => {
+        listing = undefined;
+        if (again) void list();
+      });
+    return listing;
+  }
+}

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  type Client,
+  type ClientState,
+  type CommentSnapshot,
+  followComments,
+  type Notification,
+  openClient,
+} from '../../src/client/index.ts';
+import { createLedger } from '../../src/ledger/ledger.ts';
+import { buildHttpServer } from '../../src/surfaces/http/server.ts';
+import { makeCast, useDatabase } from '../support/fixture.ts';
+import { tokenFor } from '../surfaces/mcp/clients.ts';
+
+const db = useDatabase();
+
+async function listen(port = 0) {
+  const app = await buildHttpServer({ sql: db.app, ledger: db.ledger, logger: pino({ level: 'silent' }) });
+  await app.listen({ host: '127.0.0.1', port });
+  onTestFinished(() => app.close());
+  return { app, port: (app.server.address() as AddressInfo).port };
+}
+
+function connect(port: number, token: string) {
+  const states: ClientState[] = [];
+  const client = openClient({ url: `ws://127.0.0.1:${port}/ws`, token, onState: (state) => states.push(state) });
+  onTestFinished(() => client.close());
+  return { client, states };
+}
+
+async function makePlan() {
+  const cast = await makeCast(db);
+  const plan = await db.ledger.planCreate({ principal: cast.user, task_id: cast.task, content: 'a' });
+  const tokens = { user: await tokenFor(db, cast.user), agent: await tokenFor(db, cast.agent) };
+  return { ...cast, plan, tokens };
+}
+
+async function notificationsOf(client: Client, task: string): Promise<Notification[]> {
+  const heard: Notification[] = [];
+  await client.subscribe(task, { notified: (notification) => heard.push(notification) });
+  return heard;
+}
+
+test('requests are answered with their types, refusals are errors with a code', async () => {
+  const { task, tokens } = await makePlan();
+  const { port } = await listen();
+  const { client } = connect(port, tokens.user.token);
+  expect((await client.request('task.plan.get', { task_id: task }))?.content).toBe('a');
+  const updated = await client.request('task.plan.update', { task_id: task, content: 'b' });
+  expect(updated).toMatchObject({ content: 'b', acknowledgement: { version: updated.version } });
+  const stale = { task_id: task, content: 'c', expected_version: randomUUID() };
+  await expect(client.request('task.plan.update', stale)).rejects.toMatchObject({
+    code: 'plan_version_conflict',
+    writeApplied: false,
+    details: { current_version: updated.version },
+  });
+  client.close();
+  await expect(client.request('task.plan.get', { task_id: task })).rejects.toMatchObject({ code: 'connection_lost' });
+});
+
+test('two stores of comments in two clients of two servers agree with the database', async () => {
+  const { task, user, tokens } = await makePlan();
+  const [one, two] = [await listen(), await listen()];
+  const clients = [connect(one.port, tokens.user.token).client, connect(two.port, tokens.agent.token).client];
+  const stores = await Promise.all(clients.map((client) => followComments(client, task)));
+  const [first, second] = stores;
+  const text = { selected_text: 'a', anchor_from: 0, anchor_to: 1 };
+  const [made] = (await first?.create({ body: 'one', ...text })) ?? [];
+  await expect.poll(() => second?.snapshot.comments.map(({ body }) => body)).toEqual(['one']);
+  if (made === undefined) expect.unreachable('no comment');
+  await second?.edit(made, 'two');
+  await expect(second?.edit(made, 'stale')).rejects.toMatchObject({ code: 'plan_comments_changed' });
+  await Promise.all(Array.from({ length: 10 }, (_, n) => stores[n % 2]?.create({ body: `more ${n}`, ...text })));
+  const present = await db.ledger.commentList({ principal: user, task_id: task });
+  expect(present).toMatchObject({ revision: 12 });
+  for (const store of stores) await expect.poll(() => store.snapshot).toEqual(present);
+
+  // A plan deleted and made again begins with no comments.
+  await db.ledger.planDelete({ principal: user, task_id: task });
+  const again = await db.ledger.planCreate({ principal: user, task_id: task, content: 'b' });
+  for (const store of stores) {
+    await expect.poll(() => store.snapshot, { timeout: 5_000 }).toMatchObject({ plan_id: again.plan_id, comments: [] });
+  }
+});
+
+test('when the server goes and comes back, requests wait, subscriptions go on and comments are current', async () => {
+  const { task, user, plan, tokens } = await makePlan();
+  const { app, port } = await listen();
+  const { client, states } = connect(port, tokens.user.token);
+  const heard = await notificationsOf(client, task);
+  const seen: CommentSnapshot[] = [];
+  const store = await followComments(client, task, (snapshot) => seen.push(snapshot));
+  await app.close();
+  await expect.poll(() => states.at(-1)).toBe('waiting');
+  await db.ledger.commentCreate({
+    ...{ principal: user, task_id: task, plan_id: plan.plan_id, comment_id: randomUUID(), body: 'missed' },
+    ...{ selected_text: 'a', anchor_from: 0, anchor_to: 1 },
+  });
+  const waiting = client.request('task.plan.get', { task_id: task });
+  await listen(port);
+  expect((await waiting)?.content).toBe('a');
+  await expect.poll(() => store.snapshot.comments.map(({ body }) => body), { timeout: 5_000 }).toEqual(['missed']);
+  const { version } = await db.ledger.planAppend({ principal: user, task_id: task, fragment: 'b' });
+  await expect.poll(() => heard.at(-1)?.payload, { timeout: 5_000 }).toMatchObject({ revision_number: 1 });
+  expect(heard.findLast(({ action }) => action === 'task.plan.updated')?.payload).toMatchObject({ version });
+  expect(states).toEqual(['open', 'waiting', 'open']);
+  expect(seen.at(-1)).toEqual(store.snapshot);
+});
+
+test('a token that is revoked ends the client, which does not try again', async () => {
+  const { task, tokens } = await makePlan();
+  const { port } = await listen();
+  const { client, states } = connect(port, tokens.user.token);
+  await client.request('task.plan.get', { task_id: task });
+  await createLedger(db.admin).tokenRevoke({ token_id: tokens.user.id });
+  await expect(client.request('task.plan.get', { task_id: task })).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
+  await expect.poll(() => states).toEqual(['open', 'unauthorized']);
+  await expect(client.request('task.plan.get', { task_id: task })).rejects.toMatchObject({ code: 'connection_lost' });
+});
