@@ -82,7 +82,7 @@ test('two stores of comments in two clients of two servers agree with the databa
   await db.ledger.planDelete({ principal: user, task_id: task });
   const again = await db.ledger.planCreate({ principal: user, task_id: task, content: 'b' });
   for (const store of stores) {
-    await expect.poll(() => store.snapshot, { timeout: 5_000 }).toMatchObject({ plan_id: again.plan_id, comments: [] });
+    await expect.poll(() => store.snapshot).toMatchObject({ plan_id: again.plan_id, comments: [] });
   }
 });
 
@@ -102,9 +102,9 @@ test('when the server goes and comes back, requests wait, subscriptions go on an
   const waiting = client.request('task.plan.get', { task_id: task });
   await listen(port);
   expect((await waiting)?.content).toBe('a');
-  await expect.poll(() => store.snapshot.comments.map(({ body }) => body), { timeout: 5_000 }).toEqual(['missed']);
+  await expect.poll(() => store.snapshot.comments.map(({ body }) => body)).toEqual(['missed']);
   const { version } = await db.ledger.planAppend({ principal: user, task_id: task, fragment: 'b' });
-  await expect.poll(() => heard.at(-1)?.payload, { timeout: 5_000 }).toMatchObject({ revision_number: 1 });
+  await expect.poll(() => heard.at(-1)?.payload).toMatchObject({ revision_number: 1 });
   expect(heard.findLast(({ action }) => action === 'task.plan.updated')?.payload).toMatchObject({ version });
   expect(states).toEqual(['open', 'waiting', 'open']);
   expect(seen.at(-1)).toEqual(store.snapshot);
