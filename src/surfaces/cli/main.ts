@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { programVersion } from '../../version.ts';
+import { addCommentCommands } from './comment.ts';
 import { addDoctorCommand } from './doctor.ts';
+import { addEventCommands } from './events.ts';
 import { describeFailure, failureText } from './failure.ts';
 import { addMcpCommand } from './mcp.ts';
 import { addMigrateCommand } from './migrate.ts';
@@ -36,6 +38,8 @@ addDoctorCommand(program);
 addTokenCommands(program);
 addTaskCommands(program);
 addPlanCommands(program);
+addCommentCommands(program);
+addEventCommands(program);
 
 // `planledger … | head` closes the pipe early, which is no failure. What serves stops as Ctrl-C would stop it.
 process.stdout.once('error', (error: NodeJS.ErrnoException) => {
