@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { connect, createLedger, type Ledger, migrate, openPool } from '../../src/index.ts';
 import { makeCast, useDatabase } from '../support/fixture.ts';
 import { launch } from '../surfaces/cli/process.ts';
+import { startHttp } from '../surfaces/mcp/clients.ts';
 import { executedBlocks, root } from './blocks.ts';
 
 const db = useDatabase();
@@ -22,7 +23,12 @@ test('every ts block of README.md and docs/errors.md has the right types and pri
   const blocks = [...(await executedBlocks('README.md', 'ts')), ...(await executedBlocks('docs/errors.md', 'ts'))];
   const files = blocks.map((block, index) => ({ block, file: path.join(folder, `block-${index}.mts`) }));
   const library = JSON.stringify(path.join(root, 'src/index.ts'));
-  for (const { block, file } of files) await writeFile(file, block.text.replace(`'planledger'`, library));
+  const client = JSON.stringify(path.join(root, 'src/client/index.ts'));
+  const gateway = (await startHttp(db)).url.replace('http:', 'ws:').replace('/mcp', '/ws');
+  for (const { block, file } of files) {
+    const text = block.text.replace(`'planledger'`, library).replace(`'planledger/client'`, client);
+    await writeFile(file, text.replace('ws://127.0.0.1:4141/ws', gateway));
+  }
 
   const compilerOptions = {
     ...{ target: 'es2024', module: 'nodenext', strict: true, noEmit: true, skipLibCheck: true },
@@ -39,7 +45,7 @@ test('every ts block of README.md and docs/errors.md has the right types and pri
     const promised = [...block.text.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, text]) => text);
     expect(promised.length).toBeGreaterThan(0);
     expect(result.stdout.trimEnd().split('\n')).toEqual(promised);
-    if (block.page !== 'README.md') continue;
+    if (!block.text.includes('// appended false')) continue;
     const again = await launch(process.execPath, [file], { env }).ended;
     expect(again.stdout, 'the second run, as the README says').toMatch(/^appended true\n/);
   }
