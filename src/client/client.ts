@@ -39,6 +39,9 @@ const longestPauseMs = 10_000;
 const unauthorized = 4401;
 
 interface Pending {
+  frame: string;
+  /** Whether it went out on the present connection: then it may have been done. */
+  sent: boolean;
   resolve(payload: unknown): void;
   reject(error: GatewayError): void;
 }
@@ -46,13 +49,12 @@ interface Pending {
 /** Connects to a gateway, and again whenever the connection goes; it needs nothing but the platform's `WebSocket`. */
 export function openClient({ url, token, onState }: ClientOptions): Client {
   const pending = new Map<string, Pending>();
-  const queued: string[] = [];
   const listeners = new Map<string, Set<TaskListener>>();
   let socket: WebSocket;
   let state: ClientState = 'waiting';
   let pauseMs = firstPauseMs;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let sent = 0;
+  let requests = 0;
   open();
 
   return {
@@ -76,7 +78,7 @@ export function openClient({ url, token, onState }: ClientOptions): Client {
     close() {
       clearTimeout(timer);
       become('closed');
-      failPending();
+      failPending(() => true);
       socket.close();
     },
   };
@@ -86,18 +88,16 @@ export function openClient({ url, token, onState }: ClientOptions): Client {
     socket.onopen = () => {
       pauseMs = firstPauseMs;
       become('open');
-      for (const frame of queued.splice(0)) socket.send(frame);
+      for (const call of pending.values()) transmit(call);
       for (const taskId of listeners.keys()) void resubscribe(taskId);
     };
     socket.onmessage = ({ data }) => heard(String(data));
     socket.onclose = ({ code }) => {
       if (state === 'closed') return;
-      // What was sent and not answered may have been done. What is queued was not sent, and goes with the next one.
-      const wasOpen = state === 'open';
-      if (wasOpen) failPending();
+      failPending(({ sent }) => sent);
       if (code === unauthorized) {
         become('unauthorized');
-        failPending();
+        failPending(() => true);
         return;
       }
       become('waiting');
@@ -119,14 +119,19 @@ export function openClient({ url, token, onState }: ClientOptions): Client {
     if (state === 'closed' || state === 'unauthorized') {
       return Promise.reject(new GatewayError('connection_lost', `The connection is ${state}. Nothing was sent.`));
     }
-    sent += 1;
-    const id = `r${sent}`;
+    requests += 1;
+    const id = `r${requests}`;
     const frame = JSON.stringify({ id, type: 'request', action, payload, timestamp: new Date().toISOString() });
     return new Promise<unknown>((resolve, reject) => {
-      pending.set(id, { resolve, reject });
-      if (state === 'open') socket.send(frame);
-      else queued.push(frame);
+      const call = { frame, sent: false, resolve, reject };
+      pending.set(id, call);
+      if (state === 'open') transmit(call);
     }) as Promise<Actions[Action][1]>;
+  }
+
+  function transmit(call: Pending): void {
+    call.sent = true;
+    socket.send(call.frame);
   }
 
   function heard(text: string): void {
@@ -144,19 +149,13 @@ export function openClient({ url, token, onState }: ClientOptions): Client {
       );
   }
 
-  function failPending(): void {
-    const unsent = new Set(state === 'open' ? [] : queued.map((frame) => JSON.parse(frame).id));
-    for (const [id, { reject }] of pending) {
-      if (state === 'waiting' && unsent.has(id)) continue;
+  /** What was not sent was not done, and may wait for the next connection. */
+  function failPending(which: (call: Pending) => boolean): void {
+    const message = 'The connection went before the answer came.';
+    for (const [id, call] of pending) {
+      if (!which(call)) continue;
       pending.delete(id);
-      reject(
-        new GatewayError(
-          'connection_lost',
-          'The connection went before the answer came.',
-          {},
-          unsent.has(id) ? false : 'unknown',
-        ),
-      );
+      call.reject(new GatewayError('connection_lost', message, {}, call.sent ? 'unknown' : false));
     }
   }
 

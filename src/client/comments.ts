@@ -45,7 +45,7 @@ export async function followComments(
     },
     subscribed: () => void list(),
   });
-  await list();
+  await listing; // begun when the subscription did
 
   return {
     get snapshot() {

@@ -1,3 +1,7 @@
+import type { PlanWriteAck as Acknowledgement, PlanComment as Comment, CommentSnapshot } from '../ledger/generated.ts';
+
+export type { Acknowledgement, Comment, CommentSnapshot };
+
 /** The plan of a task, as the gateway shows it. */
 export interface Plan {
   id: string;
@@ -13,21 +17,6 @@ export interface Plan {
   implementation_started_by?: string;
 }
 
-/** What a write committed; without text. */
-export interface Acknowledgement {
-  task_id: string;
-  plan_id: string;
-  outcome: string;
-  title: string;
-  version: string;
-  revision_number: number;
-  revision_id: string;
-  content_bytes: number;
-  content_chars: number;
-  coalesced: boolean;
-  replayed: boolean;
-}
-
 /** One revision of a plan; with its text where it was asked for by id. */
 export interface Revision {
   id: string;
@@ -40,28 +29,6 @@ export interface Revision {
   revert_of_revision_id?: string;
   created_at: string;
   updated_at: string;
-}
-
-/** A pending comment. */
-export interface Comment {
-  id: string;
-  task_id: string;
-  plan_id: string;
-  body: string;
-  selected_text: string;
-  anchor_from: number;
-  anchor_to: number;
-  version: number;
-  created_at: string;
-  updated_at: string;
-}
-
-/** All pending comments of a task in one committed state; null and 0 without a plan. */
-export interface CommentSnapshot {
-  task_id: string;
-  plan_id: string | null;
-  revision: number;
-  comments: Comment[];
 }
 
 /** A task. */

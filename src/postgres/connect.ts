@@ -39,7 +39,7 @@ export class DatabaseUrlError extends Error {
  *
  * @throws DatabaseUrlError
  */
-export function requireDatabaseUrl(databaseUrl: string): void {
+export function checkDatabaseUrl(databaseUrl: string): void {
   if (/^postgres(ql)?:\/\//.test(databaseUrl) && URL.canParse(databaseUrl) && isDecodable(databaseUrl)) return;
   const problem = databaseUrl ? 'The database URL has the wrong form.' : 'There is no database URL.';
   throw new DatabaseUrlError(
@@ -80,7 +80,7 @@ export async function connect(databaseUrl: string, options: ConnectOptions = {})
 
 /** Opens a pool that connects when it is first used, so that it may be made while the database is down. */
 export function openPool(databaseUrl: string, options: ConnectOptions = {}): Sql {
-  requireDatabaseUrl(databaseUrl);
+  checkDatabaseUrl(databaseUrl);
   const pgbouncer = options.pgbouncer ?? process.env.PLANLEDGER_PGBOUNCER === '1';
   const role = options.role === undefined ? 'planledger_app' : options.role;
   const { hostname, port } = new URL(databaseUrl);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { programVersion } from '../version.ts';
-import { requireDatabaseUrl } from './connect.ts';
+import { checkDatabaseUrl } from './connect.ts';
 import { applyFunctions, dbDir, functionFiles, functionsDigest, type SqlFile } from './functions.ts';
 
 /** Why a database cannot be migrated or used as it is; the message says what to do. */
@@ -40,7 +40,7 @@ const migrationLock = '7310575183460225382';
  *   PostgreSQL; else the driver's own error, which names the cause.
  */
 export async function migrate(databaseUrl: string, log: (line: string) => void = () => {}): Promise<MigrationReport> {
-  requireDatabaseUrl(databaseUrl);
+  checkDatabaseUrl(databaseUrl);
   const { client, pooled } = await connectDirectly(databaseUrl);
   try {
     await requireServer(client);

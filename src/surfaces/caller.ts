@@ -12,3 +12,8 @@ export type Caller = TokenAuthenticateRow;
 export async function authenticate(ledger: Ledger, token: string): Promise<Caller> {
   return ledger.tokenAuthenticate({ token_sha256: createHash('sha256').update(token).digest() });
 }
+
+/** The token of an Authorization header; undefined where there is none. */
+export function bearerToken({ authorization }: { authorization?: string | undefined }): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+}

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
-import { type AddressInfo, createConnection, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import type { PlanledgerError } from '../../src/ledger/errors.ts';
 import { createLedger, withSignal } from '../../src/ledger/ledger.ts';
 import { connect, openPool } from '../../src/postgres/connect.ts';
+import { openFaultyNetwork } from '../chaos/support/faulty-network.ts';
 import { holdPlanLock, untilWaiting } from '../chaos/support/locks.ts';
 import { failure } from '../sql/observe.ts';
 import { makeCast, useDatabase } from '../support/fixture.ts';
@@ -152,8 +151,10 @@ test('a call that an administrator or a time limit ends is told so, though other
 
 test('a cancellation that the network swallows costs later calls three attempts at most, and later nothing', async () => {
   const plan = await makePlan();
-  const swallowing = await swallowCancellations(db.url);
-  const sql = openPool(swallowing.url, { max: 1, applicationName: 'swallowed' });
+  const network = await openFaultyNetwork(db.url);
+  onTestFinished(() => network.close());
+  const lost = network.loseCancellations();
+  const sql = openPool(network.url, { max: 1, applicationName: 'swallowed' });
   onTestFinished(() => sql.end({ timeout: 1 }));
   await sql`select set_config('statement_timeout', '600', false)`;
   const ledger = createLedger(sql);
@@ -163,7 +164,7 @@ test('a cancellation that the network swallows costs later calls three attempts 
   await untilWaiting(db.admin, 'swallowed', 1);
   caller.abort();
   expect(await call).toMatchObject(cancelled(plan)); // by its time limit
-  expect(swallowing.count()).toBe(1);
+  expect(lost()).toBe(1);
 
   const took = async () => {
     const started = performance.now();
@@ -176,32 +177,6 @@ test('a cancellation that the network swallows costs later calls three attempts 
   await release();
   expect(await fragmentsOf(plan)).toEqual(['start']);
 });
-
-/** A way to the server on which a request to cancel arrives and is never passed on nor answered. */
-async function swallowCancellations(url: string) {
-  const { hostname, port } = new URL(url);
-  let count = 0;
-  const proxy = createServer((client) => {
-    client.on('error', () => {});
-    client.once('data', (first) => {
-      if (first.length === 16 && first.readInt32BE(4) === 80877102) {
-        count += 1;
-        return;
-      }
-      const upstream = createConnection(Number(port), hostname);
-      upstream.on('error', () => {});
-      upstream.write(first);
-      upstream.pipe(client).pipe(upstream);
-    });
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  onTestFinished(() => void proxy.close());
-  const through = new URL(url);
-  through.hostname = '127.0.0.1';
-  through.port = String((proxy.address() as AddressInfo).port);
-  return { url: through.href, count: () => count };
-}
 
 test('a call is never sent behind another that is under way on the same connection', async () => {
   const [busy, other] = [await makePlan(), await makePlan()];

@@ -14,8 +14,7 @@ begin
       p.workspace_id::text, p.session_task_id::text, p.session_id::text, a.expires_at
     from access_tokens a join principals p on p.id = a.principal_id
     where a.token_sha256 = p_token_sha256
-      and a.revoked_at is null
-      and (a.expires_at is null or a.expires_at > clock_timestamp());
+      and token_works(a.revoked_at, a.expires_at);
   if not found then
     perform refuse('unauthenticated', c_operation, null, p_reached => false);
   end if;

@@ -10,7 +10,7 @@ begin
   return query
     select a.id, a.name::text, p.id, p.kind, p.display_name::text, p.workspace_id::text, p.session_task_id::text,
       p.scopes, a.created_at, a.expires_at, a.revoked_at,
-      a.revoked_at is null and (a.expires_at is null or a.expires_at > clock_timestamp())
+      token_works(a.revoked_at, a.expires_at)
     from access_tokens a join principals p on p.id = a.principal_id
     where p_workspace_id is null or p.workspace_id = p_workspace_id
     order by a.created_at, a.id;

@@ -13,8 +13,7 @@ begin
       not exists (select from tasks t where t.id = p_task_id)
     from access_tokens a
     where a.id = any (p_token_ids)
-      and a.revoked_at is null
-      and (a.expires_at is null or a.expires_at > clock_timestamp());
+      and token_works(a.revoked_at, a.expires_at);
 end
 $$;
 

@@ -19,11 +19,8 @@ begin
   perform require_label('title', p_title, c_operation, p_task_id);
   if p_parent_task_id is not null then
     perform reach(c_operation, p_principal, p_parent_task_id, 'task:write');
-    select t.workspace_id into v_workspace_id from tasks t where t.id = p_parent_task_id for key share;
     perform reach_again(c_operation, p_principal, p_parent_task_id, 'task:write');
-    if v_workspace_id is null then  -- deleted, and made again since
-      perform refuse('task_not_found', c_operation, p_parent_task_id, p_reached => false);
-    end if;
+    select t.workspace_id into v_workspace_id from tasks t where t.id = p_parent_task_id;
   else
     select p.workspace_id, p.kind into v_workspace_id, v_kind from principals p
     where p.id = p_principal and 'task:write' = any (p.scopes)

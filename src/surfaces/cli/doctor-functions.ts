@@ -3,7 +3,8 @@ import type { Sql } from '../../postgres/connect.ts';
 import { functionFiles } from '../../postgres/functions.ts';
 import { type Check, fail, ok } from './doctor-report.ts';
 
-const again =
+/** What puts functions and views back. */
+export const again =
   'Put them back with: delete from planledger.installed; and then `planledger migrate`, as a member of planledger_owner.';
 const away = 'Nothing of Planledger needs them. As a DBA look at what they do, then drop them.';
 

@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Sql } from '../../postgres/connect.ts';
 import { dbDir, functionFiles } from '../../postgres/functions.ts';
 import { schemaSnapshot } from '../../postgres/schema-snapshot.ts';
+import { again } from './doctor-functions.ts';
 import { type Check, fail, ok, warn } from './doctor-report.ts';
 
 const shown = 5;
@@ -32,10 +33,9 @@ function comparable(text: string): Set<string> {
   return new Set(
     lines.map((line) =>
       line
-        .replace(/ acl .*?(?= options | body | -- |$)/, '')
+        .replace(/ acl .*?(?= options | -- |$)/, '')
         .replace(/ owner \S+/, '')
         .replace(/ options \S+/, '')
-        .replace(/ body \S+/, '')
         .replace(/ -- .*$/, '')
         .trim(),
     ),
@@ -70,9 +70,5 @@ export async function checkViews(sql: Sql): Promise<Check> {
       if (error !== undone) throw error;
     });
   if (changed.length === 0) return ok('views', `${views.length} views as in db/functions`);
-  return fail(
-    'views',
-    changed.map((name) => `${name} differs from its file`).join('; '),
-    'Put them back with: delete from planledger.installed; and then `planledger migrate`, as a member of planledger_owner.',
-  );
+  return fail('views', changed.map((name) => `${name} differs from its file`).join('; '), again);
 }

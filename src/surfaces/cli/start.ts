@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { createLedger } from '../../ledger/ledger.ts';
-import { requireDatabaseUrl } from '../../postgres/connect.ts';
+import { checkDatabaseUrl } from '../../postgres/connect.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { ensureDataDir } from '../../postgres/programs.ts';
 import { UsageError } from './failure.ts';
@@ -37,7 +37,7 @@ async function start(life: Lifetime, options: StartOptions): Promise<void> {
   const host = '127.0.0.1';
   const named = process.env.DATABASE_URL ?? '';
   const externalUrl = named === '' ? undefined : named;
-  if (externalUrl !== undefined) requireDatabaseUrl(externalUrl);
+  if (externalUrl !== undefined) checkDatabaseUrl(externalUrl);
   const logger = openLog('warn');
   const dataDir = await openDataDir(options.dataDir);
   const readyFile = options.readyFile === undefined ? undefined : await prepareReadyFile(options.readyFile);

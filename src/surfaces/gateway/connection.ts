@@ -74,6 +74,7 @@ export function serveConnection(socket: WebSocket, token: string, tokenId: strin
 
   async function answer({ data, isBinary }: { data: RawData; isBinary: boolean }): Promise<void> {
     let value: unknown;
+    let caller: Caller | undefined;
     try {
       if (isBinary) throw new EnvelopeError('BAD_REQUEST', 'Requests are text frames.');
       const parsed = parseJson(data as Buffer);
@@ -82,20 +83,21 @@ export function serveConnection(socket: WebSocket, token: string, tokenId: strin
       const { id, action, payload } = readRequest(value);
       const found = Object.hasOwn(actions, action) ? actions[action] : undefined;
       if (found === undefined) throw new EnvelopeError('UNKNOWN_ACTION', 'There is no such action.');
+      caller = await authenticated();
       const context: ActionContext = {
         ledger: withSignal(ledger, gone.signal),
         transaction: (work) => transaction((calls) => work(withSignal(calls, gone.signal))),
-        caller: await caller(),
+        caller,
         subscriptions: mine,
       };
       send(response(id, action, await found.run(context, payload ?? {})));
     } catch (error) {
-      await refuse(value, error);
+      await refuse(value, error, caller);
     }
   }
 
   /** Asked at every request, so that a revoked token stops at once. */
-  async function caller(): Promise<Caller> {
+  async function authenticated(): Promise<Caller> {
     try {
       return await authenticate(ledger, token);
     } catch (error) {
@@ -106,7 +108,7 @@ export function serveConnection(socket: WebSocket, token: string, tokenId: strin
     }
   }
 
-  async function refuse(value: unknown, thrown: unknown): Promise<void> {
+  async function refuse(value: unknown, thrown: unknown, caller: Caller | undefined): Promise<void> {
     const address = addressOf(value);
     if (thrown instanceof EnvelopeError) {
       send(errorFrame(address, thrown));
@@ -117,15 +119,16 @@ export function serveConnection(socket: WebSocket, token: string, tokenId: strin
     logFailure(logger, error);
     if (error.code === 'internal_error') {
       send(errorFrame(address, new EnvelopeError('INTERNAL_ERROR', error.message)));
+    } else if (error.code === 'plan_comments_changed' && caller !== undefined) {
+      send(errorFrame(address, error, await snapshot(caller, error)));
     } else {
-      send(errorFrame(address, error, error.code === 'plan_comments_changed' ? await snapshot(error) : undefined));
+      send(errorFrame(address, error));
     }
   }
 
   /** Read after the refusal: an error of the database is logged there, and must hold no text. */
-  async function snapshot({ taskId }: PlanledgerError): Promise<unknown> {
+  async function snapshot({ principal_id }: Caller, { taskId }: PlanledgerError): Promise<unknown> {
     try {
-      const { principal_id } = await authenticate(ledger, token);
       return await ledger.commentList({ principal: principal_id, task_id: taskId });
     } catch (error) {
       logFailure(logger, toPlanledgerError(error, 'list_comments', taskId));

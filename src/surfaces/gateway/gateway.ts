@@ -1,6 +1,5 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -8,9 +7,10 @@ import { openFeed } from '../../events/feed.ts';
 import type { Ledger } from '../../ledger/generated.ts';
 import { createLedger } from '../../ledger/ledger.ts';
 import type { Sql } from '../../postgres/connect.ts';
-import { authenticate } from '../caller.ts';
+import { authenticate, bearerToken } from '../caller.ts';
 import { type Allowed, requireKnownOrigin } from '../http/origin.ts';
-import { requestRefusal, toRefusal, unauthenticated } from '../http/refusal.ts';
+import { rawResponse, requestRefusal, toRefusal, unauthenticated } from '../http/refusal.ts';
+import { until } from '../http/responses.ts';
 import { maxMessageBytes } from '../message.ts';
 import { commentActions } from './actions/comment.ts';
 import { planActions } from './actions/plan.ts';
@@ -110,37 +110,17 @@ export function gateway(app: FastifyInstance, options: GatewayOptions, allowed: 
         serveConnection(opened, token, token_id, services);
       });
     } catch (error) {
-      refuse(socket, error);
+      socket.end(rawResponse(toRefusal(error)));
     }
   }
 }
 
-/** Waits for something, so many milliseconds at most. */
-async function until(ms: number, done: () => boolean): Promise<void> {
-  const end = performance.now() + ms;
-  while (!done() && performance.now() < end) await sleep(10);
-}
-
 /** From the header or, for browsers, which cannot set it, from the subprotocols `planledger.v1, bearer.TOKEN`. */
 function tokenOf({ headers }: IncomingMessage): string {
-  const header = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((one) => one.trim());
-  const token = header ?? offered.find((one) => one.startsWith(bearer))?.slice(bearer.length);
+  const token = bearerToken(headers) ?? offered.find((one) => one.startsWith(bearer))?.slice(bearer.length);
   if (token !== undefined && token !== '') return token;
   throw unauthenticated(
     'Send the header Authorization: Bearer TOKEN, or the subprotocols planledger.v1, bearer.TOKEN.',
   );
-}
-
-function refuse(socket: Duplex, error: unknown): void {
-  const { status, error: refusal, headers } = toRefusal(error);
-  const body = JSON.stringify(refusal.toJSON());
-  const lines = {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': String(Buffer.byteLength(body)),
-    connection: 'close',
-    ...headers,
-  };
-  const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
 }

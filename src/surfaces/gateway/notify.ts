@@ -19,16 +19,18 @@ export async function notifyOf(ledger: Ledger, subscriptions: Subscriptions, eve
 
 /** Tells every subscriber the state of their tasks: something may have been missed. */
 export async function notifyAnew(ledger: Ledger, subscriptions: Subscriptions): Promise<void> {
-  for (const taskId of subscriptions.tasks()) {
-    const { principal, subscribers } = await audienceOf(ledger, subscriptions, taskId);
-    if (principal === undefined) continue;
-    const plan = await ledger.planGet({ principal, task_id: taskId });
-    const comments = await ledger.commentList({ principal, task_id: taskId });
-    tell(subscribers, [
-      plan === null ? planDeleted(taskId, null) : notification('task.plan.updated', planObject(plan)),
-      notification('task.plan.comments.changed', comments),
-    ]);
-  }
+  await Promise.all(
+    subscriptions.tasks().map(async (taskId) => {
+      const { principal, subscribers } = await audienceOf(ledger, subscriptions, taskId);
+      if (principal === undefined) return;
+      const by = { principal, task_id: taskId };
+      const [plan, comments] = await Promise.all([ledger.planGet(by), ledger.commentList(by)]);
+      tell(subscribers, [
+        plan === null ? planDeleted(taskId, null) : notification('task.plan.updated', planObject(plan)),
+        notification('task.plan.comments.changed', comments),
+      ]);
+    }),
+  );
 }
 
 interface Audience {

@@ -1,6 +1,6 @@
 import { createMcpHandler, isInitializeRequest, isLegacyRequest } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { authenticate, type Caller } from '../caller.ts';
+import { authenticate, bearerToken, type Caller } from '../caller.ts';
 import { createMcpServer, type McpSurface } from '../mcp/server.ts';
 import { parseJson, requestIdOf } from '../message.ts';
 import { readBody } from './body.ts';
@@ -40,7 +40,7 @@ export function mcpRoute(
     url: '/mcp',
     async onRequest(request) {
       requireKnownOrigin(request, allowed);
-      callers.set(request, await authenticate(services.ledger, bearerToken(request)));
+      callers.set(request, await authenticate(services.ledger, requireToken(request)));
     },
     async handler(request, reply) {
       responses.add(reply.raw);
@@ -100,8 +100,8 @@ export function jsonBodyParser(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', (request: FastifyRequest) => readBody(request.raw));
 }
 
-function bearerToken(request: FastifyRequest): string {
-  const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+function requireToken({ headers }: FastifyRequest): string {
+  const token = bearerToken(headers);
   if (token !== undefined) return token;
   throw unauthenticated('Send the header Authorization: Bearer TOKEN.');
 }

@@ -51,12 +51,21 @@ export function sendRefusal(thrown: unknown, reply: FastifyReply, logger: Logger
 export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, answering: boolean): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return; // nobody is there
   const [status, problem] = unreadable[error.code ?? ''] ?? [400, 'This is not an HTTP request.'];
-  const body = JSON.stringify(requestRefusal(status, 'request', problem).error.toJSON());
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8`;
-  if (socket.writable && !answering) {
-    socket.write(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
-  }
+  if (socket.writable && !answering) socket.write(rawResponse(requestRefusal(status, 'request', problem)));
   socket.destroy(error);
+}
+
+/** A refusal as it is sent where no response object exists; the connection ends after it. */
+export function rawResponse({ status, error, headers }: Refusal): string {
+  const body = JSON.stringify(error.toJSON());
+  const lines = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+    ...headers,
+  };
+  const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`;
 }
 
 const unreadable: Record<string, [status: number, problem: string]> = {

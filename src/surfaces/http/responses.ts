@@ -28,12 +28,13 @@ export function trackResponses(): OpenResponses {
       calls.delete(response);
       if (!response.closed) streams.add(response);
     },
-    callsFinished: (ms) => emptied(calls, ms),
-    streamsFinished: (ms) => emptied(streams, ms),
+    callsFinished: (ms) => until(ms, () => calls.size === 0),
+    streamsFinished: (ms) => until(ms, () => streams.size === 0),
   };
 }
 
-async function emptied(responses: Set<ServerResponse>, atMostMs: number): Promise<void> {
-  const until = performance.now() + atMostMs;
-  while (responses.size > 0 && performance.now() < until) await sleep(10);
+/** Waits for something, so many milliseconds at most. */
+export async function until(ms: number, done: () => boolean): Promise<void> {
+  const end = performance.now() + ms;
+  while (!done() && performance.now() < end) await sleep(10);
 }

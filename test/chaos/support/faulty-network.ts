@@ -12,6 +12,8 @@ export interface FaultyNetwork {
   holdAnswers(from?: 'row' | 'ready'): void;
   /** From now on what the clients send does not reach the server. */
   holdRequests(): void;
+  /** From now on requests to cancel arrive and are never passed on nor answered; answers how many did. */
+  loseCancellations(): () => number;
   /** Breaks every connection on both sides, then lets new ones through unharmed. */
   breakConnections(): void;
   close(): Promise<void>;
@@ -25,6 +27,8 @@ export async function openFaultyNetwork(url: string): Promise<FaultyNetwork> {
   const sockets = new Set<Socket>();
   let heldFrom: number | undefined;
   let requests = true;
+  let cancellations = true;
+  let lostCancellations = 0;
   const server = createServer((client) => {
     const upstream = openSocket(Number(target.port || 5432), target.hostname);
     for (const [socket, other] of [
@@ -39,7 +43,12 @@ export async function openFaultyNetwork(url: string): Promise<FaultyNetwork> {
         other.destroy();
       });
     }
-    client.on('data', (bytes) => requests && upstream.write(bytes));
+    client.on('data', (bytes) => {
+      // A request to cancel is a connection of its own with these 16 bytes.
+      const lost = !cancellations && bytes.length === 16 && bytes.readInt32BE(4) === 80877102;
+      if (lost) lostCancellations += 1;
+      else if (requests) upstream.write(bytes);
+    });
     let held = false;
     let rest = Buffer.alloc(0);
     upstream.on('data', (bytes) => {
@@ -69,6 +78,10 @@ export async function openFaultyNetwork(url: string): Promise<FaultyNetwork> {
     },
     holdRequests() {
       requests = false;
+    },
+    loseCancellations() {
+      cancellations = false;
+      return () => lostCancellations;
     },
     breakConnections() {
       destroyAll();

@@ -1,14 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Ledger, signatures } from '../../../src/ledger/generated.ts';
 import { createLedger } from '../../../src/ledger/ledger.ts';
 import { makeCast, useDatabase } from '../../support/fixture.ts';
+import { argumentsOf, type Call } from '../calls.ts';
 import { checkRefusal, failure, stored } from '../observe.ts';
 import { age, makePlan, type Planned } from '../plans.ts';
 import { closeSessions, openSession, type Session, until } from '../sessions.ts';
 
 const db = useDatabase();
-type Call = (values: Record<string, unknown>) => Promise<unknown>;
 let holder: Session;
 let caller: Session;
 
@@ -77,32 +76,8 @@ describe.each(Object.keys(losses))('%s', (how) => {
   );
   test.each(calls)('$method, request id $id', async ({ method, id }: { method: keyof Ledger; id?: string }) => {
     const cast = await makePlan(db, 'a');
-    const all: Record<string, unknown> = {
-      principal: cast.user,
-      task_id: cast.task,
-      content: 'x',
-      fragment: 'x',
-      title: 'Mine',
-      old_text: 'a',
-      new_text: 'x',
-      revision_id: cast.created.revision_id,
-      expected_version: method.startsWith('comment') ? 1 : cast.created.version,
-      expected_revision_version: 'x',
-      session_id: cast.session,
-      plan_id: cast.created.plan_id,
-      comment_id: randomUUID(),
-      body: 'x',
-      selected_text: 'a',
-      anchor_from: 0,
-      anchor_to: 1,
-      request_id: id,
-    };
     const below = { principal: cast.user, task_id: null, title: 'Below', parent_task_id: cast.task };
-    const taken: readonly string[] = signatures[method].arguments;
-    const values =
-      method === 'taskCreate'
-        ? below
-        : Object.fromEntries(Object.entries(all).filter(([name]) => taken.includes(name)));
+    const values = method === 'taskCreate' ? below : argumentsOf(method, cast, { title: 'Mine', request_id: id });
 
     await holder.begin();
     await losses[how]?.(cast);
@@ -132,7 +107,8 @@ const held = [
 ] as const satisfies (keyof Ledger)[];
 
 test.each(held)('once %s has the lock, its caller is not taken away until it has written', async (method) => {
-  const { user, workspace, task: root } = await makeCast(db);
+  const cast = await makeCast(db);
+  const { user, workspace, task: root } = cast;
   const administrator = createLedger(db.admin);
   const [task_id, own] = [`${root}-target`, `${root}-own`];
   for (const id of [task_id, own]) {
@@ -143,22 +119,23 @@ test.each(held)('once %s has the lock, its caller is not taken away until it has
     administrator.principalCreate({ workspace_id: workspace, kind: 'agent', task_id: task, scopes });
   const [agent, { session_id }] = [await agentOn(own), await agentOn(task_id)];
   const by = { principal: user, task_id };
-  const { revision_id } = await db.ledger.planCreate({ ...by, content: 'a' });
+  const created = await db.ledger.planCreate({ ...by, content: 'a' });
+  const { revision_id } = created;
   const { version } = await db.ledger.planAppend({ principal: agent.id, task_id, fragment: 'b' });
   await age(db, task_id, '1 hour'); // so that the append has a revision of its own
   const { revision_version } = await db.ledger.revisionGet({ ...by, revision_id });
-  const values: Record<string, unknown> = {
-    ...{ principal: agent.id, task_id, content: 'x', fragment: 'x', old_text: 'a', new_text: 'x' },
-    ...{ expected_version: version, revision_id, expected_revision_version: revision_version },
-  };
-  const taken: readonly string[] = signatures[method].arguments;
+  const values = argumentsOf(
+    method,
+    { ...cast, task: task_id, created },
+    {
+      ...{ principal: agent.id, expected_version: version, expected_revision_version: revision_version },
+    },
+  );
 
   // The marker holds the rows of plan and session; the write has its lock and waits for them.
   await holder.begin();
   await holder.ledger.planMarkImplementationStarted({ ...by, session_id });
-  const write = (caller.ledger[method] as unknown as Call)(
-    Object.fromEntries(Object.entries(values).filter(([name]) => taken.includes(name))),
-  );
+  const write = (caller.ledger[method] as unknown as Call)(values);
   const waits = (pid: number) =>
     until('a call waiting', async () => {
       const [row] = await db.admin`

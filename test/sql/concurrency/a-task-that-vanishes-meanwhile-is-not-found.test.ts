@@ -1,14 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PlanledgerError } from '../../../src/ledger/errors.ts';
 import { type Ledger, signatures } from '../../../src/ledger/generated.ts';
 import { useDatabase } from '../../support/fixture.ts';
+import { argumentsOf, type Call } from '../calls.ts';
 import { checkRefusal, failure } from '../observe.ts';
 import { makePlan, type Planned } from '../plans.ts';
 import { closeSessions, openSession, type Session, until } from '../sessions.ts';
 
 const db = useDatabase();
-type Call = (values: Record<string, unknown>) => Promise<unknown>;
 let deleter: Session;
 let caller: Session;
 
@@ -53,26 +52,7 @@ describe.each([{ plan: 'with a plan' }, { plan: 'without a plan' }])('a task $pl
   test.each(possible)('%s', async (method) => {
     const cast = await makePlan(db, 'a');
     if (plan === 'without a plan') await db.ledger.planDelete({ principal: cast.agent, task_id: cast.task });
-    const all: Record<string, unknown> = {
-      principal: cast.user,
-      task_id: cast.task,
-      content: 'x',
-      fragment: 'x',
-      old_text: 'a',
-      new_text: 'x',
-      revision_id: cast.created.revision_id,
-      expected_version: method.startsWith('comment') ? 1 : cast.created.version,
-      expected_revision_version: 'x',
-      session_id: cast.session,
-      plan_id: cast.created.plan_id,
-      comment_id: randomUUID(),
-      body: 'x',
-      selected_text: 'a',
-      anchor_from: 0,
-      anchor_to: 1,
-    };
-    const taken: readonly string[] = signatures[method].arguments;
-    const values = Object.fromEntries(Object.entries(all).filter(([name]) => taken.includes(name)));
+    const values = argumentsOf(method, cast);
     const error = await whileDeleted(cast, () => (caller.ledger[method] as unknown as Call)(values));
     checkRefusal(error, cast.task, { code: 'task_not_found', operation: signatures[method].operation });
     const left = await db.admin`select from planledger.plan_segments where task_id = ${cast.task}`;

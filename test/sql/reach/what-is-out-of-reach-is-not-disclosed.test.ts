@@ -2,11 +2,11 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { type Ledger, signatures } from '../../../src/ledger/generated.ts';
 import { createLedger } from '../../../src/ledger/ledger.ts';
 import { useDatabase } from '../../support/fixture.ts';
+import { argumentsOf, type Call } from '../calls.ts';
 import { canary, checkRefusal, failure, stored } from '../observe.ts';
 import { makePlan, type Planned } from '../plans.ts';
 
 const db = useDatabase();
-type Call = (values: Record<string, unknown>) => Promise<unknown>;
 
 const reading = [
   'commentList',
@@ -59,26 +59,9 @@ beforeAll(async () => {
 
 /** A call that would succeed if the task could be reached. */
 function call(method: keyof Ledger, principal: string, task_id: string): Promise<unknown> {
-  const all: Record<string, unknown> = {
-    principal,
-    task_id,
-    content: canary,
-    fragment: canary,
-    old_text: 'text',
-    new_text: canary,
-    expected_version: method.startsWith('comment') ? 1 : target.created.version,
-    expected_revision_version: 'x',
-    revision_id: target.created.revision_id,
-    session_id: target.session,
-    plan_id: target.created.plan_id,
-    comment_id: '6f1d3b9e-0c1f-4a52-9a3d-2f6f0a3f9c11',
-    body: canary,
-    selected_text: canary,
-    anchor_from: 0,
-    anchor_to: 1,
-  };
-  const taken: readonly string[] = signatures[method].arguments;
-  const values = Object.fromEntries(Object.entries(all).filter(([name]) => taken.includes(name)));
+  const texts = { content: canary, fragment: canary, old_text: 'text', new_text: canary, body: canary };
+  const comment = { selected_text: canary, comment_id: '6f1d3b9e-0c1f-4a52-9a3d-2f6f0a3f9c11' };
+  const values = argumentsOf(method, target, { principal, task_id, ...texts, ...comment });
   return (db.ledger[method] as unknown as Call)(values);
 }
 

@@ -58,3 +58,13 @@ export function toolCall(id: number | string, name: string, args: Record<string,
 }
 
 export const ping = { jsonrpc: '2.0', id: 'ping', method: 'ping' };
+
+/** The header that names a session. */
+export const session = (id: string) => ({ 'mcp-session-id': id });
+
+/** Opens the session's event stream; `ended` settles when the server ends it. */
+export async function openStream(url: string, token: string, id: string, signal: AbortSignal | null = null) {
+  const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream', ...session(id) };
+  const answer = await fetch(url, { headers, signal });
+  return { status: answer.status, ended: answer.text() };
+}
