@@ -67,8 +67,8 @@ export function gateway(app: FastifyInstance, options: GatewayOptions, allowed: 
     sql: options.readers,
     logger,
     hints: options.hints ?? true,
-    onEvents: (events) => notifyOf(ledger, subscriptions, events),
-    onReset: () => notifyAnew(ledger, subscriptions),
+    onEvents: (events) => notifyOf(services, events),
+    onReset: () => notifyAnew(services),
   });
   const answered = new WeakSet<WebSocket>();
   const alive = setInterval(() => {

@@ -1,34 +1,60 @@
+import type { Logger } from 'pino';
 import type { LedgerEvent } from '../../events/feed.ts';
+import { errorTable, PlanledgerError } from '../../ledger/errors.ts';
 import type { Ledger, RevisionListRow } from '../../ledger/generated.ts';
 import { notification } from './envelope.ts';
 import { planObject, revisionObject } from './objects.ts';
 import type { Subscriber, Subscriptions } from './subscriptions.ts';
 
+/** What notifications are made of. */
+export interface Notifier {
+  ledger: Ledger;
+  logger: Logger;
+  subscriptions: Subscriptions;
+}
+
 /** Tells subscribers of the tasks that events are about, each with its state as it is now. */
-export async function notifyOf(ledger: Ledger, subscriptions: Subscriptions, events: LedgerEvent[]): Promise<void> {
+export async function notifyOf(notifier: Notifier, events: LedgerEvent[]): Promise<void> {
+  const { ledger, subscriptions } = notifier;
   const byTask = Map.groupBy(events, ({ task_id }) => task_id);
-  const wanted = [...byTask].filter(([taskId]) => subscriptions.of(taskId).length > 0);
-  await Promise.all(
-    wanted.map(async ([taskId, rows]) => {
-      const deleted = rows.some(({ kind }) => kind === 'task.deleted');
-      const { principal, subscribers } = await audienceOf(ledger, subscriptions, taskId, deleted);
-      if (principal !== undefined) tell(subscribers, await frames(ledger, principal, taskId, rows));
-    }),
-  );
+  const wanted = [...byTask.keys()].filter((taskId) => subscriptions.of(taskId).length > 0);
+  await eachTask(notifier, wanted, async (taskId) => {
+    const rows = byTask.get(taskId) ?? [];
+    const deleted = rows.some(({ kind }) => kind === 'task.deleted');
+    const { principal, subscribers } = await audienceOf(ledger, subscriptions, taskId, deleted);
+    if (principal !== undefined) tell(subscribers, await frames(ledger, principal, taskId, rows));
+  });
 }
 
 /** Tells every subscriber the state of their tasks: something may have been missed. */
-export async function notifyAnew(ledger: Ledger, subscriptions: Subscriptions): Promise<void> {
+export async function notifyAnew(notifier: Notifier): Promise<void> {
+  const { ledger, subscriptions } = notifier;
+  await eachTask(notifier, subscriptions.tasks(), async (taskId) => {
+    const { principal, subscribers } = await audienceOf(ledger, subscriptions, taskId);
+    if (principal === undefined) return;
+    const by = { principal, task_id: taskId };
+    const [plan, comments] = await Promise.all([ledger.planGet(by), ledger.commentList(by)]);
+    tell(subscribers, [
+      plan === null ? planDeleted(taskId, null) : notification('task.plan.updated', planObject(plan)),
+      notification('task.plan.comments.changed', comments),
+    ]);
+  });
+}
+
+/** What the database refuses of one task, such as a plan that cannot be read, keeps no other from being told of. */
+async function eachTask(
+  { logger }: Notifier,
+  taskIds: string[],
+  work: (taskId: string) => Promise<void>,
+): Promise<void> {
   await Promise.all(
-    subscriptions.tasks().map(async (taskId) => {
-      const { principal, subscribers } = await audienceOf(ledger, subscriptions, taskId);
-      if (principal === undefined) return;
-      const by = { principal, task_id: taskId };
-      const [plan, comments] = await Promise.all([ledger.planGet(by), ledger.commentList(by)]);
-      tell(subscribers, [
-        plan === null ? planDeleted(taskId, null) : notification('task.plan.updated', planObject(plan)),
-        notification('task.plan.comments.changed', comments),
-      ]);
+    taskIds.map(async (taskId) => {
+      try {
+        await work(taskId);
+      } catch (error) {
+        if (!(error instanceof PlanledgerError) || errorTable[error.code].sqlState === null) throw error;
+        logger.warn({ code: error.code, operation: error.operation, task_id: taskId }, 'cannot be notified');
+      }
     }),
   );
 }

@@ -177,3 +177,22 @@ test('when events could not be read for a while, the state of every subscribed t
   });
   expect(socket.frames.findLast(({ action }) => action === 'task.plan.updated')?.payload).toMatchObject({ version });
 });
+
+test('a plan that cannot be read keeps no other from being told of', async () => {
+  const [damaged, sound] = [await makeCast(db), await makeCast(db)];
+  const { url } = await startHttp(db);
+  for (const { user, task } of [damaged, sound]) {
+    await db.ledger.planCreate({ principal: user, task_id: task, content: 'a' });
+  }
+  await subscribe(url, damaged);
+  const socket = await subscribe(url, sound);
+  await db.admin`delete from planledger.plan_segments where task_id = ${damaged.task}`;
+  for (const fragment of ['first', 'second']) {
+    await db.ledger.planAppend({ principal: damaged.user, task_id: damaged.task, fragment });
+    const { version } = await db.ledger.planAppend({ principal: sound.user, task_id: sound.task, fragment });
+    await expect
+      .poll(() => socket.frames.findLast(({ action }) => action === 'task.plan.updated')?.payload.version)
+      .toBe(version);
+  }
+  expect(notifications(socket).map(({ action }) => action)).not.toContain('task.plan.comments.changed'); // no reset
+});
