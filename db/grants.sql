@@ -34,6 +34,9 @@ grant usage on type planledger.plan_write_ack, planledger.comment_snapshot to pl
 
 grant execute on function planledger.installation() to planledger_app, planledger_reader;
 
+grant usage on schema planledger to planledger_worker;
+grant execute on function planledger.events_prune(interval), planledger.requests_prune(interval) to planledger_worker;
+
 -- The view of locks computes the key of each task's.
 grant execute on function planledger.lock_key(text, text) to planledger_reader;
 

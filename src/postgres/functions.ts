@@ -4,6 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { programVersion } from '../version.ts';
+import { jobQueueVersion } from './job-queue.ts';
 
 /** The folder that holds migrations, functions, roles and grants. */
 export const dbDir = fileURLToPath(new URL('../../db/', import.meta.url));
@@ -26,9 +27,9 @@ export async function functionFiles(): Promise<SqlFile[]> {
   return [...files.filter((file) => !isView(file)), ...files.filter(isView), grants];
 }
 
-/** What tells one set of files from another; recorded with the set that was applied last. */
+/** What tells one set of files, and one version of the job queue, from another; recorded with what was applied last. */
 export function functionsDigest(files: SqlFile[]): string {
-  const hash = createHash('sha256');
+  const hash = createHash('sha256').update(`${jobQueueVersion}\0`);
   for (const { name, text } of files) hash.update(`${name}\0${text}\0`);
   return hash.digest('hex');
 }
@@ -48,7 +49,7 @@ export async function applyFunctions(client: pg.Client, files: SqlFile[]): Promi
       end loop; end $$`);
     // A function that is replaced keeps its rights; what it should have, db/grants.sql says.
     await client.query(
-      'revoke all on all functions in schema planledger from public, planledger_app, planledger_reader',
+      'revoke all on all functions in schema planledger from public, planledger_app, planledger_reader, planledger_worker',
     );
     const before = await functionVersions(client);
     for (const file of files) await applyFile(client, file);

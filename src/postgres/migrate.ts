@@ -5,6 +5,7 @@ import pg from 'pg';
 import { programVersion } from '../version.ts';
 import { checkDatabaseUrl } from './connect.ts';
 import { applyFunctions, dbDir, functionFiles, functionsDigest, type SqlFile } from './functions.ts';
+import { migrateJobQueue } from './job-queue.ts';
 
 /** Why a database cannot be migrated or used as it is; the message says what to do. */
 export class MigrationError extends Error {
@@ -15,7 +16,7 @@ export class MigrationError extends Error {
 export interface MigrationReport {
   /** Names of the migrations it applied, in order; empty when there was nothing to do. */
   applied: string[];
-  /** Whether it applied db/functions and db/grants.sql. */
+  /** Whether it brought the job queue up to date and applied db/functions and db/grants.sql. */
   functionsApplied: boolean;
 }
 
@@ -31,7 +32,7 @@ const oldestServer = 150000;
 const migrationLock = '7310575183460225382';
 
 /**
- * Brings a database to this program's schema: roles, migrations, functions, grants. Any number of processes may call
+ * Brings a database to this program's schema: roles, migrations, job queue, functions, grants. Any number of processes may call
  * it at once; one does the work and the others find it done. A database that is current needs no special rights.
  *
  * @param databaseUrl Connection string of a login that may create roles and the schema, used as it is.
@@ -68,6 +69,7 @@ export async function migrate(databaseUrl: string, log: (line: string) => void =
     for (const { name } of applied) log(`applied migration ${name}`);
     const functionsApplied = applied.length > 0 || installed?.digest !== functionsDigest(functions);
     if (functionsApplied) {
+      await migrateJobQueue(databaseUrl);
       await applyFunctions(client, functions);
       log(`applied ${functions.length} files of db/functions`);
     }
@@ -187,8 +189,10 @@ async function createRoles(client: pg.Client): Promise<void> {
         '  create role planledger_owner nologin;',
         '  create role planledger_app nologin;',
         '  create role planledger_reader nologin;',
-        `  grant planledger_owner, planledger_app to ${login};`,
+        '  create role planledger_worker nologin;',
+        `  grant planledger_owner, planledger_app, planledger_worker to ${login};`,
         '  create schema planledger authorization planledger_owner;',
+        '  create schema planledger_jobs authorization planledger_worker;',
         'Leave out what exists, then run `planledger migrate` again.',
       ].join('\n'),
     );

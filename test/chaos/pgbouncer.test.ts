@@ -7,6 +7,7 @@ import { createLedger } from '../../src/ledger/ledger.ts';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { failure, stored } from '../sql/observe.ts';
 import { type Cast, makeCast, useDatabase } from '../support/fixture.ts';
+import { cli, expectMistake } from '../surfaces/cli/process.ts';
 import { type FaultyNetwork, openFaultyNetwork } from './support/faulty-network.ts';
 import { historyProblems } from './support/history.ts';
 import { holdPlanLock } from './support/locks.ts';
@@ -71,6 +72,11 @@ describe.runIf(pgbouncerProgram !== undefined || required)('through PgBouncer in
       await db.admin`select l.* from pg_locks l join pg_stat_activity a using (pid)
         where a.usename = ${login} and l.locktype = 'advisory'`,
     ).toHaveLength(0);
+
+  test('a worker is refused there, with what to do', async () => {
+    const result = await cli(['worker'], { env: { DATABASE_URL: bouncer.url('near') } });
+    expectMistake(result, 2, 'needs a direct connection to PostgreSQL', 'Give it the URL of PostgreSQL itself');
+  });
 
   test('connect finds out by itself, keeps no prepared statements, and has the settings of its login', async () => {
     expect(sql.options.prepare).toBe(false);

@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createLedger } from '../../src/ledger/ledger.ts';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { freshDatabase } from '../support/database.ts';
+import { startCli } from '../surfaces/cli/process.ts';
 import { historyProblems } from './support/history.ts';
 import { type OwnServer, startOwnServer } from './support/own-server.ts';
 import { startWorker, type Worker } from './support/processes.ts';
@@ -92,4 +94,25 @@ test('PostgreSQL stopped immediately and killed under load: every acknowledged w
       expect(new Set(versions).size).toBe(versions.length);
     }
   });
+});
+
+test('a worker outlives PostgreSQL: it runs jobs again once the server is back', async () => {
+  const running = startCli(['worker'], { env: { DATABASE_URL: url } });
+  try {
+    await vi.waitFor(() => expect(running.output.stdout).not.toBe(''), { timeout: 10_000 });
+    for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
+      await server.crash(signal);
+      await delay(3_000);
+      await server.restart();
+      await asAdministrator((admin) => admin`select planledger_jobs.add_job('prune')`);
+      await vi.waitFor(
+        async () => expect(await asAdministrator((admin) => admin`select from planledger_jobs.jobs`)).toEqual([]),
+        { timeout: 20_000, interval: 100 },
+      );
+    }
+    expect(running.child.exitCode).toBe(null);
+  } finally {
+    running.child.kill('SIGTERM');
+    expect(await running.ended).toMatchObject({ code: 0 });
+  }
 });

@@ -40,6 +40,9 @@ describe.each(clients)('the walk-through with $client', ({ open }) => {
     return plan?.content;
   };
 
+  const comments = async () =>
+    await db.admin`select version, body from planledger.pending_comments where task_id = ${walkThrough}`.values();
+
   /** What the page promises of a statement, by a part of its text; each is looked at once. */
   const effects = new Map<string, () => Promise<void>>([
     ['plan_append(', async () => expect(await content()).toMatch(/^# Move the archive\n.*\n\n## After the move\n/s)],
@@ -47,6 +50,9 @@ describe.each(clients)('the walk-through with $client', ({ open }) => {
     ['plan_restore(', async () => expect(await content()).toContain('- [ ] Back up\n- [ ] Copy\n')],
     ['plan_delete(', async () => expect(await content()).toBeUndefined()],
     ['plan_revert(', async () => expect(await content()).toContain('- [x] Back up\n')],
+    ['comment_create(', async () => expect(await comments()).toEqual([[1, 'Compare before you delete.']])],
+    ['comment_update(', async () => expect(await comments()).toEqual([[2, 'Compare checksums before you delete.']])],
+    ['comment_delete(', async () => expect(await comments()).toHaveLength(1)],
     [
       'from planledger.locks;',
       async () => expect(await db.admin`select state from planledger.locks`).toEqual([{ state: 'holds' }]),
@@ -114,7 +120,7 @@ describe('a login that may not create roles', () => {
     for (const { place, text } of blocks.flatMap(statementsOf)) {
       const error = await session.run(text);
       // The roles of Planledger belong to the server, where the tests made them already.
-      if (!/^create role planledger_(owner|app|reader) /.test(text)) expect(error, place).toBeUndefined();
+      if (!/^create role planledger_(owner|app|reader|worker) /.test(text)) expect(error, place).toBeUndefined();
     }
     await session.run(`alter role planledger_deploy password 'deploy'`);
     const login = new URL(url);

@@ -4,7 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCast, useDatabase } from '../support/fixture.ts';
 
 const db = useDatabase();
-const logins = { app: `app_${randomBytes(6).toString('hex')}`, reader: `reader_${randomBytes(6).toString('hex')}` };
+const kinds = ['app', 'reader', 'worker'] as const;
+const logins = Object.fromEntries(kinds.map((kind) => [kind, `${kind}_${randomBytes(6).toString('hex')}`])) as Record<
+  (typeof kinds)[number],
+  string
+>;
 const sessions = {} as Record<keyof typeof logins, postgres.Sql>;
 
 /** What may be read, and by whom: pinned here, whatever the grants file says. */
@@ -12,6 +16,7 @@ const views = ['activity', 'locks', 'pending_comments', 'plan_document', 'plan_s
 const callable = {
   // The view `locks` calls lock_key with the rights of whoever reads it.
   reader: ['installation', 'lock_key'],
+  worker: ['events_prune', 'requests_prune'],
   app: [
     'comment_create',
     'comment_delete',
@@ -44,7 +49,7 @@ const callable = {
 
 // Real logins: the suite's own login is a superuser that has only put the role on.
 beforeAll(async () => {
-  for (const kind of ['app', 'reader'] as const) {
+  for (const kind of kinds) {
     const password = randomBytes(12).toString('hex');
     await db.admin.unsafe(`create role ${logins[kind]} login password '${password}' in role planledger_${kind}`);
     const url = new URL(db.url);
@@ -99,7 +104,7 @@ const writes = ({ name, column }: Relation) => [
   `create trigger t before insert on planledger.${name} for each row execute function suppress_redundant_updates_trigger()`,
 ];
 
-describe.each(['app', 'reader'] as const)('the %s role', (kind) => {
+describe.each(kinds)('the %s role', (kind) => {
   test('cannot write, lock, change or drop any relation of the schema', async () => {
     const allowed: string[] = [];
     for (const relation of await relations()) {
@@ -117,15 +122,18 @@ describe.each(['app', 'reader'] as const)('the %s role', (kind) => {
     expect(allowed).toEqual([]);
   });
 
-  test(kind === 'app' ? 'can read no relation at all' : 'can read the inspection views and nothing else', async () => {
-    const readable: string[] = [];
-    for (const { name } of await relations()) {
-      const state = await outcome(sessions[kind], `select * from planledger.${name} limit 1`);
-      if (state === 'ok') readable.push(name);
-      else expect(state, name).toBe('42501');
-    }
-    expect(readable).toEqual(kind === 'reader' ? views : []);
-  });
+  test(
+    kind === 'reader' ? 'can read the inspection views and nothing else' : 'can read no relation at all',
+    async () => {
+      const readable: string[] = [];
+      for (const { name } of await relations()) {
+        const state = await outcome(sessions[kind], `select * from planledger.${name} limit 1`);
+        if (state === 'ok') readable.push(name);
+        else expect(state, name).toBe('42501');
+      }
+      expect(readable).toEqual(kind === 'reader' ? views : []);
+    },
+  );
 
   test('can call exactly its functions, and no helper of theirs', async () => {
     const functions = await db.admin<{ name: string; call: string }[]>`
@@ -158,7 +166,7 @@ describe.each(['app', 'reader'] as const)('the %s role', (kind) => {
   });
 });
 
-test('a role that is a member of neither can do nothing', async () => {
+test('a role that is a member of none can do nothing', async () => {
   const login = `nobody_${randomBytes(6).toString('hex')}`;
   await db.admin.unsafe(`create role ${login} login`);
   try {

@@ -13,6 +13,7 @@ import { addServeCommand } from './serve.ts';
 import { addStartCommand } from './start.ts';
 import { addTaskCommands } from './task.ts';
 import { addTokenCommands } from './token.ts';
+import { addWorkerCommand } from './worker.ts';
 
 const program = new Command('planledger')
   .description('Task plans for coding agents, kept in PostgreSQL so that they cannot be lost.')
@@ -32,6 +33,7 @@ const program = new Command('planledger')
 
 addStartCommand(program);
 addServeCommand(program);
+addWorkerCommand(program);
 addMcpCommand(program);
 addMigrateCommand(program);
 addDoctorCommand(program);

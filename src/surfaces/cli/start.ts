@@ -50,6 +50,9 @@ async function start(life: Lifetime, options: StartOptions): Promise<void> {
   await migrate(databaseUrl, note);
   life.signal.throwIfAborted();
   const { address, sql } = await startHttpService(life, { databaseUrl, host, port: options.port, logger });
+  const { startWorker } = await import('../../worker/worker.ts');
+  const worker = startWorker({ databaseUrl, logger });
+  life.defer(() => worker.close());
   const sample = await ensureSample(databaseUrl, createLedger(sql), tokenFile(dataDir, externalUrl));
   life.signal.throwIfAborted();
   const url = baseUrl(host, address.port);

@@ -178,6 +178,12 @@ test.for([
     check: 'functions',
     says: 'lock_wait has other settings',
   },
+  {
+    what: "somebody else's job queue",
+    breaks: 'alter schema planledger_jobs owner to current_user',
+    check: 'job queue',
+    says: 'planledger_jobs belongs to ',
+  },
 ])('$what fails, says what to do, and nothing else is blamed', async ({ breaks, check, says }) => {
   const { code, report, not } = await broken(breaks);
   expect(code).toBe(1);
@@ -194,6 +200,14 @@ test('what was added by hand is shown, as a warning', async () => {
   expect(not).toMatchObject([
     { check: 'structure', status: 'warn', found: expect.stringMatching(/rule nothing.*|events_task_id_idx/) },
   ]);
+});
+
+test('that no worker runs is said once events should have been pruned', async () => {
+  const { code, not } = await broken(`
+    insert into planledger.events (task_id, kind, created_at) values ('t', 'task.created', now() - interval '2 hours')`);
+  expect(code).toBe(0);
+  expect(not).toMatchObject([{ check: 'pruning', status: 'warn', found: 'events were never pruned' }]);
+  expect(not[0]?.advice).toContain('`planledger worker`');
 });
 
 test('a broken function is put back as the doctor says', async () => {
@@ -269,7 +283,7 @@ test('a login that is only the application gets what it cannot see as warnings',
     const { code, not } = await examine(url.href);
     expect(code).toBe(0);
     const advice = expect.stringContaining('planledger_owner');
-    expect(not).toMatchObject(['views', 'locks'].map((check) => ({ check, status: 'warn', advice })));
+    expect(not).toMatchObject(['views', 'locks', 'jobs'].map((check) => ({ check, status: 'warn', advice })));
   } finally {
     await db.admin.unsafe(`drop role ${role}`);
   }
