@@ -102,8 +102,13 @@ export async function latencies(count: number, call: (index: number) => Promise<
 }
 
 export function median(values: number[]): number {
+  return percentile(values, 0.5);
+}
+
+/** The value that a `share` of the values (0 to 1) lie below. */
+export function percentile(values: number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  return sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
 }
 
 export function mean(values: number[]): number {

@@ -7,13 +7,14 @@ import { appendFlat } from './append-flat.ts';
 import { appendFloor } from './append-floor.ts';
 import { appendVsRewrite } from './append-vs-rewrite.ts';
 import { openBench, type Result } from './bench.ts';
+import { fanout } from './fanout.ts';
 import { mcpAppend } from './mcp-append.ts';
 import { read } from './read.ts';
 
 const { values: options } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, json: { type: 'string' }, only: { type: 'string' } },
 });
-const scenarios = { appendFlat, appendFloor, appendVsRewrite, appendContended, read, mcpAppend };
+const scenarios = { appendFlat, appendFloor, appendVsRewrite, appendContended, read, mcpAppend, fanout };
 
 const server = await startTestServer();
 const bench = await openBench(server.url, options.quick);

@@ -16,7 +16,7 @@ export interface TaskListener {
   notified(notification: Notification): void;
   /** Called when notifications begin, and again after each reconnect, when some may have been missed. */
   subscribed?(subscription: Subscription): void;
-  /** Called when the task can no longer be subscribed to after a reconnect. */
+  /** Called when the task is out of reach after a reconnect; it is not subscribed to any more. */
   refused?(error: GatewayError): void;
 }
 
@@ -36,6 +36,7 @@ export interface Client {
 
 const firstPauseMs = 100;
 const longestPauseMs = 10_000;
+const againMs = 1_000;
 const unauthorized = 4401;
 
 interface Pending {
@@ -63,7 +64,8 @@ export function openClient({ url, token, onState }: ClientOptions): Client {
       const known = listeners.get(taskId) ?? new Set();
       listeners.set(taskId, known.add(listener));
       try {
-        listener.subscribed?.(await request('task.subscribe', { task_id: taskId }));
+        const subscription = await request('task.subscribe', { task_id: taskId });
+        listener.subscribed?.(subscription);
       } catch (error) {
         forget(taskId, listener);
         throw error;
@@ -165,6 +167,10 @@ export function openClient({ url, token, onState }: ClientOptions): Client {
       for (const listener of listeners.get(taskId) ?? []) listener.subscribed?.(subscription);
     } catch (error) {
       if (!(error instanceof GatewayError) || error.code === 'connection_lost') return; // the next one tries again
+      if (error.code !== 'task_unreachable') {
+        setTimeout(() => listeners.has(taskId) && void resubscribe(taskId), againMs);
+        return;
+      }
       for (const listener of listeners.get(taskId) ?? []) listener.refused?.(error);
       listeners.delete(taskId);
     }

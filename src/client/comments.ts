@@ -1,5 +1,5 @@
 import type { Client } from './client.ts';
-import type { Comment, CommentSnapshot } from './protocol.ts';
+import type { Comment, CommentSnapshot, GatewayError } from './protocol.ts';
 
 /** The pending comments of one task, kept as the database has them. */
 export interface CommentStore {
@@ -20,11 +20,14 @@ export interface NewComment {
   anchor_to: number;
 }
 
+const againMs = 1_000;
+
 /**
  * Follows the comments of a task. A snapshot replaces the set when it is of the same plan and at least as new; another
  * plan, or a reconnect, means to list anew.
  *
  * @param onChange Called with each new snapshot.
+ * @throws GatewayError where the task cannot be subscribed to, or its comments cannot be listed.
  */
 export async function followComments(
   client: Client,
@@ -34,18 +37,24 @@ export async function followComments(
   let snapshot: CommentSnapshot = { task_id: taskId, plan_id: null, revision: 0, comments: [] };
   let listing: Promise<void> | undefined;
   let again = false;
+  let closed = false;
 
   const unsubscribe = await client.subscribe(taskId, {
     notified({ action, payload }) {
       if (action === 'task.plan.comments.changed') take(payload);
       else if (action === 'task.plan.deleted') become({ task_id: taskId, plan_id: null, revision: 0, comments: [] });
       else if ((action === 'task.plan.created' || action === 'task.plan.updated') && payload.id !== snapshot.plan_id) {
-        void list();
+        relist();
       }
     },
-    subscribed: () => void list(),
+    subscribed: relist,
   });
-  await listing; // begun when the subscription did
+  try {
+    await listing; // begun when the subscription did
+  } catch (error) {
+    close();
+    throw error;
+  }
 
   return {
     get snapshot() {
@@ -57,8 +66,13 @@ export async function followComments(
       change(client.request('task.plan.comments.update', { ...target(), id, body, expected_version: version })),
     remove: ({ id, version }) =>
       change(client.request('task.plan.comments.delete', { ...target(), id, expected_version: version })),
-    close: unsubscribe,
+    close,
   };
+
+  function close(): void {
+    closed = true;
+    unsubscribe();
+  }
 
   function target() {
     return { task_id: taskId, plan_id: snapshot.plan_id ?? '' };
@@ -77,7 +91,7 @@ export async function followComments(
   }
 
   function take(next: CommentSnapshot): void {
-    if (next.plan_id !== snapshot.plan_id) void list();
+    if (next.plan_id !== snapshot.plan_id) relist();
     else if (next.revision >= snapshot.revision) become(next);
   }
 
@@ -86,7 +100,16 @@ export async function followComments(
     onChange(next);
   }
 
-  /** Lists anew, one at a time; who asks meanwhile gets another after it. */
+  /** Lists anew until that succeeds: a change that nobody asks for again would be missed. */
+  function relist(): void {
+    list().catch(({ code }: GatewayError) => {
+      // After a reconnect comments are listed anyway, and what is out of reach has none to list.
+      if (closed || code === 'connection_lost' || code === 'task_unreachable') return;
+      setTimeout(relist, againMs);
+    });
+  }
+
+  /** One at a time; who asks meanwhile gets another after it. */
   function list(): Promise<void> {
     again = listing !== undefined;
     listing ??= client
@@ -94,10 +117,9 @@ export async function followComments(
       .then((listed) => {
         if (listed.plan_id !== snapshot.plan_id || listed.revision >= snapshot.revision) become(listed);
       })
-      .catch(() => {}) // the connection went; after the next one comments are listed again
       .finally(() => {
         listing = undefined;
-        if (again) void list();
+        if (again) relist();
       });
     return listing;
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import {
@@ -108,6 +109,54 @@ test('when the server goes and comes back, requests wait, subscriptions go on an
   expect(heard.findLast(({ action }) => action === 'task.plan.updated')?.payload).toMatchObject({ version });
   expect(states).toEqual(['open', 'waiting', 'open']);
   expect(seen.at(-1)).toEqual(store.snapshot);
+});
+
+test('a subscription without anything but `notified` is one, on a connection that is open too', async () => {
+  const { task, user, tokens } = await makePlan();
+  const { port } = await listen();
+  const { client } = connect(port, tokens.user.token);
+  await client.request('task.get', { task_id: task });
+  const heard = await notificationsOf(client, task);
+  await db.ledger.planAppend({ principal: user, task_id: task, fragment: 'b' });
+  await expect.poll(() => heard.map(({ action }) => action)).toContain('task.plan.updated');
+});
+
+test('a gateway that cannot answer for a while is asked again until it can', async () => {
+  const { task, user, tokens } = await makePlan();
+  const may = (what: 'grant' | 'revoke', on: string) =>
+    db.admin.unsafe(
+      `${what} execute on function planledger.${on}(uuid, text) ${what === 'grant' ? 'to' : 'from'} planledger_app`,
+    );
+  const { app, port } = await listen();
+  const { client } = connect(port, tokens.user.token);
+  const heard = await notificationsOf(client, task);
+  const store = await followComments(client, task);
+  const old = store.snapshot.plan_id;
+
+  // Another plan, whose comments cannot be listed when it is told of.
+  await may('revoke', 'comment_list');
+  await db.ledger.planDelete({ principal: user, task_id: task });
+  const { plan_id } = await db.ledger.planCreate({ principal: user, task_id: task, content: 'b' });
+  await expect.poll(() => heard.some(({ action }) => action === 'task.plan.created')).toBe(true);
+  await delay(300);
+  expect(store.snapshot.plan_id).not.toBe(plan_id);
+  await may('grant', 'comment_list');
+  await expect.poll(() => store.snapshot.plan_id, { timeout: 5_000 }).toBe(plan_id);
+  expect(plan_id).not.toBe(old);
+
+  // A reconnect whose subscription cannot be answered.
+  await may('revoke', 'plan_get');
+  await app.close();
+  await listen(port);
+  await expect(client.request('task.plan.get', { task_id: task })).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
+  await may('grant', 'plan_get');
+  await delay(1_500);
+  const about = { selected_text: 'b', anchor_from: 0, anchor_to: 1 };
+  await db.ledger.commentCreate({
+    ...{ principal: user, task_id: task, plan_id, comment_id: randomUUID(), body: 'late' },
+    ...about,
+  });
+  await expect.poll(() => store.snapshot.comments.map(({ body }) => body), { timeout: 5_000 }).toEqual(['late']);
 });
 
 test('a token that is revoked ends the client, which does not try again', async () => {
