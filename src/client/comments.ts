@@ -4,9 +4,11 @@ import type { Comment, CommentSnapshot, GatewayError } from './protocol.ts';
 /** The pending comments of one task, kept as the database has them. */
 export interface CommentStore {
   readonly snapshot: CommentSnapshot;
-  create(comment: NewComment): Promise<Comment[]>;
-  edit(comment: Comment, body: string): Promise<Comment[]>;
-  remove(comment: Comment): Promise<Comment[]>;
+  /** Answers it as it is now; undefined where that id was used before, and its comment deleted or delivered since. */
+  create(comment: NewComment): Promise<Comment | undefined>;
+  /** Answers it as it is now. */
+  edit(comment: Comment, body: string): Promise<Comment | undefined>;
+  remove(comment: Comment): Promise<void>;
   /** Ends the notifications. */
   close(): void;
 }
@@ -61,11 +63,12 @@ export async function followComments(
       return snapshot;
     },
     create: ({ id = crypto.randomUUID(), ...values }) =>
-      change(client.request('task.plan.comments.create', { ...target(), id, ...values })),
+      change(id, client.request('task.plan.comments.create', { ...target(), id, ...values })),
     edit: ({ id, version }, body) =>
-      change(client.request('task.plan.comments.update', { ...target(), id, body, expected_version: version })),
-    remove: ({ id, version }) =>
-      change(client.request('task.plan.comments.delete', { ...target(), id, expected_version: version })),
+      change(id, client.request('task.plan.comments.update', { ...target(), id, body, expected_version: version })),
+    async remove({ id, version }) {
+      await change(id, client.request('task.plan.comments.delete', { ...target(), id, expected_version: version }));
+    },
     close,
   };
 
@@ -78,16 +81,17 @@ export async function followComments(
     return { task_id: taskId, plan_id: snapshot.plan_id ?? '' };
   }
 
-  async function change(answer: Promise<CommentSnapshot>): Promise<Comment[]> {
+  async function change(id: string, answer: Promise<CommentSnapshot>): Promise<Comment | undefined> {
     try {
-      take(await answer);
+      const next = await answer;
+      take(next);
+      return next.comments.find((comment) => comment.id === id);
     } catch (error) {
       // A stale caller gets the present state with the refusal.
       const { snapshot: present } = (error as { details?: { snapshot?: CommentSnapshot } }).details ?? {};
       if (present !== undefined) take(present);
       throw error;
     }
-    return snapshot.comments;
   }
 
   function take(next: CommentSnapshot): void {

@@ -69,7 +69,7 @@ test('two stores of comments in two clients of two servers agree with the databa
   const stores = await Promise.all(clients.map((client) => followComments(client, task)));
   const [first, second] = stores;
   const text = { selected_text: 'a', anchor_from: 0, anchor_to: 1 };
-  const [made] = (await first?.create({ body: 'one', ...text })) ?? [];
+  const made = await first?.create({ body: 'one', ...text });
   await expect.poll(() => second?.snapshot.comments.map(({ body }) => body)).toEqual(['one']);
   if (made === undefined) expect.unreachable('no comment');
   await second?.edit(made, 'two');

@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
-import type { PlanWriteAck } from '../../../src/ledger/generated.ts';
+import type { CommentSnapshot, PlanWriteAck } from '../../../src/ledger/generated.ts';
 import type { AppendConfiguration } from '../../support/workers/append.ts';
 import type { CallConfiguration } from '../../support/workers/call.ts';
+import type { CommentConfiguration } from '../../support/workers/comment.ts';
+import type { GatewayConfiguration } from '../../support/workers/gateway.ts';
 import type { HoldConfiguration } from '../../support/workers/hold.ts';
 
 /** What a worker process said. */
@@ -16,6 +18,10 @@ export interface Report {
   task?: string;
   answer?: PlanWriteAck;
   code?: string;
+  url?: string;
+  client?: number;
+  revision?: number;
+  snapshot?: CommentSnapshot;
   error?: Record<string, unknown>;
 }
 
@@ -35,6 +41,8 @@ export interface Worker {
 interface Configurations {
   append: AppendConfiguration;
   call: CallConfiguration;
+  comment: CommentConfiguration;
+  gateway: GatewayConfiguration;
   hold: HoldConfiguration;
 }
 

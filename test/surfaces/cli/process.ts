@@ -12,7 +12,8 @@ import { type Cast, type Fixture, makeCast } from '../../support/fixture.ts';
 
 /** The checkout. */
 export const checkout = fileURLToPath(new URL('../../../', import.meta.url));
-const main = path.join(checkout, 'src/surfaces/cli/main.ts');
+/** The program, from the sources. */
+export const main = path.join(checkout, 'src/surfaces/cli/main.ts');
 const compileCache = path.join(checkout, 'node_modules/.cache/planledger-compile');
 const boundMs = 40_000;
 

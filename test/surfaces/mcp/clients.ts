@@ -52,7 +52,7 @@ export async function connectStdio(databaseUrl: string, token: string, era: Era 
   return connectClient(transport, era);
 }
 
-async function connectClient(transport: Parameters<Client['connect']>[0], era: Era): Promise<Client> {
+export async function connectClient(transport: Parameters<Client['connect']>[0], era: Era): Promise<Client> {
   const client = new Client(
     { name: 'test', version: '1' },
     era === 'modern' ? { versionNegotiation: { mode: { pin: '2026-07-28' } } } : {},
