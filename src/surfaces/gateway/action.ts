@@ -9,7 +9,11 @@ export interface ActionContext {
   /** Runs several calls in one transaction, so that what is read is what was written. */
   transaction<T>(work: (ledger: Ledger) => Promise<T>): Promise<T>;
   caller: Caller;
-  subscriptions: { add(taskId: string): void; remove(taskId: string): void };
+  subscriptions: {
+    /** Answers what takes it back. */
+    add(taskId: string): () => void;
+    remove(taskId: string): void;
+  };
 }
 
 /** One action of the WebSocket: its payload's form and its call. */

@@ -50,7 +50,11 @@ async function eachTask(
   await Promise.all(
     taskIds.map(async (taskId) => {
       try {
-        await work(taskId);
+        await work(taskId).catch((error: unknown) => {
+          // Whom it was read for has lost the task since; another of the audience may still reach it.
+          if (error instanceof PlanledgerError && error.code === 'task_unreachable') return work(taskId);
+          throw error;
+        });
       } catch (error) {
         if (!(error instanceof PlanledgerError) || errorTable[error.code].sqlState === null) throw error;
         logger.warn({ code: error.code, operation: error.operation, task_id: taskId }, 'cannot be notified');
@@ -76,15 +80,16 @@ async function audienceOf(
   deleted = false,
 ): Promise<Audience> {
   const asked = subscriptions.of(taskId);
-  const token_ids = [...new Set(asked.map(({ tokenId }) => tokenId))];
+  const token_ids = [...new Set(asked.map(({ subscriber }) => subscriber.tokenId))];
   const rows = await ledger.eventAudience({ task_id: taskId, token_ids });
   const byToken = new Map(rows.map((row) => [row.token_id, row]));
-  const subscribers = asked.filter((subscriber) => {
+  const subscribers = asked.flatMap((subscription) => {
+    const { subscriber } = subscription;
     const row = byToken.get(subscriber.tokenId);
-    if (row?.reaches) return true;
-    subscriptions.remove(taskId, subscriber);
+    if (row?.reaches) return subscriber;
+    subscriptions.end(taskId, subscription);
     if (row !== undefined && (deleted || row.task_gone)) tell([subscriber], [planDeleted(taskId, null)]);
-    return false;
+    return [];
   });
   return { subscribers, principal: rows.find(({ reaches }) => reaches)?.principal_id };
 }

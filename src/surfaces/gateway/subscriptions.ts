@@ -4,36 +4,55 @@ export interface Subscriber {
   send(frame: string): void;
 }
 
+/** That a connection wants to be told of a task, since it asked for it last. */
+interface Subscription {
+  subscriber: Subscriber;
+}
+
 /** Which connections want to be told of which tasks. */
 export interface Subscriptions {
-  add(taskId: string, subscriber: Subscriber): void;
+  /** Answers what takes it back, which leaves one that was there before. */
+  add(taskId: string, subscriber: Subscriber): () => void;
   remove(taskId: string, subscriber: Subscriber): void;
+  /** Ends a subscription, unless its connection has asked again meanwhile. */
+  end(taskId: string, subscription: Subscription): void;
   /** Ends all of a connection that closed. */
   removeAll(subscriber: Subscriber): void;
   /** The tasks that anybody wants to be told of. */
   tasks(): string[];
-  of(taskId: string): Subscriber[];
+  of(taskId: string): Subscription[];
 }
 
 export function createSubscriptions(): Subscriptions {
-  const byTask = new Map<string, Set<Subscriber>>();
+  const byTask = new Map<string, Map<Subscriber, Subscription>>();
 
   function remove(taskId: string, subscriber: Subscriber): void {
-    const subscribers = byTask.get(taskId);
-    subscribers?.delete(subscriber);
-    if (subscribers?.size === 0) byTask.delete(taskId);
+    const subscriptions = byTask.get(taskId);
+    subscriptions?.delete(subscriber);
+    if (subscriptions?.size === 0) byTask.delete(taskId);
+  }
+
+  function end(taskId: string, subscription: Subscription): void {
+    const { subscriber } = subscription;
+    if (byTask.get(taskId)?.get(subscriber) === subscription) remove(taskId, subscriber);
   }
 
   return {
     add(taskId, subscriber) {
-      const subscribers = byTask.get(taskId) ?? new Set();
-      byTask.set(taskId, subscribers.add(subscriber));
+      const subscriptions = byTask.get(taskId) ?? new Map();
+      const known = subscriptions.has(subscriber);
+      const subscription = { subscriber };
+      byTask.set(taskId, subscriptions.set(subscriber, subscription));
+      return () => {
+        if (!known) end(taskId, subscription);
+      };
     },
     remove,
+    end,
     removeAll(subscriber) {
       for (const taskId of byTask.keys()) remove(taskId, subscriber);
     },
     tasks: () => [...byTask.keys()],
-    of: (taskId) => [...(byTask.get(taskId) ?? [])],
+    of: (taskId) => [...(byTask.get(taskId)?.values() ?? [])],
   };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import type { Ledger } from '../../../src/ledger/generated.ts';
 import { createLedger } from '../../../src/ledger/ledger.ts';
 import { type Cast, makeCast, useDatabase } from '../../support/fixture.ts';
 import { startHttp, tokenFor } from '../mcp/clients.ts';
@@ -102,6 +103,28 @@ test('a revoked token, and a principal that no longer reaches the task, are told
   const answer = await revoked.request('task.plan.get', { task_id: cast.task });
   expect(answer).toMatchObject({ type: 'error', payload: { code: 'UNAUTHORIZED' } });
   expect(await revoked.closed).toBe(4401);
+});
+
+test('when the one for whom the state is read loses the task just then, the others are told all the same', async () => {
+  const cast = await makeCast(db);
+  let armed = false;
+  const ledger: Ledger = {
+    ...db.ledger,
+    async planGet(values) {
+      if (armed) {
+        armed = false;
+        await db.admin`update planledger.principals set scopes = '{}' where id = ${values.principal}`;
+      }
+      return await db.ledger.planGet(values);
+    },
+  };
+  const { url } = await startHttp(db, { ledger });
+  const sockets = [await subscribe(url, cast), await subscribe(url, cast, cast.agent)];
+  armed = true;
+  await db.ledger.planCreate({ principal: cast.service, task_id: cast.task, content: 'a' });
+  await Promise.any(sockets.map((socket) => socket.notification('task.plan.created')));
+  expect(armed).toBe(false);
+  expect(sockets.filter((socket) => notifications(socket).length > 0)).toHaveLength(1);
 });
 
 test('a deleted task ends its subscriptions with the news, also when another workspace takes its id', async () => {

@@ -24,7 +24,7 @@ export const taskActions: Record<string, Action> = {
   ),
   'task.subscribe': defineAction({ task_id: field.taskId }, async ({ ledger, caller, subscriptions }, { task_id }) => {
     // Before the state is read: what is committed after that is notified, and nothing falls between.
-    subscriptions.add(task_id);
+    const undo = subscriptions.add(task_id);
     try {
       const by = { principal: caller.principal_id, task_id };
       const [plan, comments] = await Promise.all([ledger.planGet(by), ledger.commentList(by)]);
@@ -37,7 +37,7 @@ export const taskActions: Record<string, Action> = {
         comments_revision: comments.revision,
       };
     } catch (error) {
-      subscriptions.remove(task_id);
+      undo();
       throw error;
     }
   }),
