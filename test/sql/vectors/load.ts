@@ -25,12 +25,20 @@ interface ReductionVector {
   suspicious: boolean;
 }
 
+interface PromptVector {
+  name: string;
+  comments: { selected_text: string; body: string }[];
+  base: string;
+  prompt: string;
+}
+
 function load<T>(name: string): T {
   return JSON.parse(readFileSync(new URL(`${name}.json`, import.meta.url), 'utf8')) as T;
 }
 
 export const appendVectors = load<AppendVectors>('append');
 export const editVectors = load<EditVector[]>('exact_edit');
+export const promptVectors = load<PromptVector[]>('prompt');
 export const reductionVectors = load<ReductionVector[]>('reduction');
 
 /** The text itself. */
