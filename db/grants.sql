@@ -23,6 +23,11 @@ grant execute on function
   planledger.task_get(uuid, text),
   planledger.task_archive(uuid, text),
   planledger.task_delete(uuid, text),
+  planledger.session_create(uuid, text, text, text, text, text, boolean),
+  planledger.session_list(uuid, text),
+  planledger.session_set_primary(uuid, text, text),
+  planledger.session_set_state(uuid, text, text, text, text),
+  planledger.session_close(uuid, text, text),
   planledger.token_authenticate(bytea),
   planledger.event_audience(text, uuid[]),
   planledger.events_read(text),
@@ -30,7 +35,7 @@ grant execute on function
   planledger.content_max_bytes()
 to planledger_app;
 
-grant usage on type planledger.plan_write_ack, planledger.comment_snapshot to planledger_app;
+grant usage on type planledger.plan_write_ack, planledger.comment_snapshot, planledger.session to planledger_app;
 
 grant execute on function planledger.installation() to planledger_app, planledger_reader;
 

@@ -40,6 +40,8 @@ export const errorTable = {
   comment_limit_exceeded: { sqlState: 'TP413', httpStatus: 413, retrySafe: false },
   comment_id_conflict: { sqlState: 'TP409', httpStatus: 409, retrySafe: false },
   plan_comments_changed: { sqlState: 'TP409', httpStatus: 409, retrySafe: false },
+  session_not_found: { sqlState: 'TP404', httpStatus: 404, retrySafe: false },
+  session_terminal: { sqlState: 'TP409', httpStatus: 409, retrySafe: false },
   plan_busy: { sqlState: 'TP503', httpStatus: 503, retrySafe: true },
   connection_lost: { sqlState: null, httpStatus: 503, retrySafe: false },
   database_unavailable: { sqlState: null, httpStatus: 503, retrySafe: true },

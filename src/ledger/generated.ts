@@ -50,6 +50,8 @@ export interface EventsReadRow {
   revision_number: number | null;
   coalesced: boolean | null;
   restored_from: string | null;
+  session_id: string | null;
+  message_id: string | null;
 }
 
 /** A row of `installation`. */
@@ -152,6 +154,25 @@ export interface RevisionListRow {
   created_at: Date;
   updated_at: Date;
   next_before_revision_number: number | null;
+}
+
+/** A row of every function of sessions. */
+export interface Session {
+  id: string;
+  task_id: string;
+  name: string;
+  agent_name: string;
+  state: string;
+  accepts: string;
+  is_primary: boolean;
+  transport: string | null;
+  failure: string | null;
+  turn_id: string;
+  auto_run: boolean;
+  queue_max: number;
+  queue_incarnation: string;
+  created_at: Date;
+  updated_at: Date;
 }
 
 /** A row of `settings_change`. */
@@ -313,6 +334,16 @@ export interface Ledger {
   revisionGet(values: { principal: string; task_id: string | null; revision_id: string | null }, options?: CallOptions): Promise<RevisionGetRow>;
   /** Revisions of p_task_id without their text, newest first: p_limit (1 to 100) of those below p_before_revision_number (1 or more; null for the newest). next_before_revision_number, the same on each row, asks for the next page; null on the last. p_policy browser (users only): all of them. Raises validation_error, task_unreachable. */
   revisionList(values: { principal: string; task_id: string | null; before_revision_number?: number | null | undefined; limit?: number | null | undefined; policy?: string | null | undefined }, options?: CallOptions): Promise<RevisionListRow[]>;
+  /** Ends a session, for good: state COMPLETED. Repeating it changes nothing. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, plan_busy, isolation_not_supported. */
+  sessionClose(values: { principal: string; task_id: string | null; session_id: string | null }, options?: CallOptions): Promise<Session>;
+  /** Makes a session of p_task_id, in state CREATED. p_name and p_agent_name (p_name when null; the name under which a worker knows the agent): 1 to 200 characters; p_session_id is generated when null. p_transport: acp, passthrough, webhook, or null where a program of somebody's own takes the receipts. p_is_primary: true takes the primary's place; null makes the first session primary. Takes the lease (shared) and admission locks, then the task row. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
+  sessionCreate(values: { principal: string; task_id: string | null; name: string | null; session_id?: string | null | undefined; agent_name?: string | null | undefined; transport?: string | null | undefined; is_primary?: boolean | null | undefined }, options?: CallOptions): Promise<Session>;
+  /** The sessions of p_task_id by creation time. Takes no lock. Raises validation_error, task_unreachable. */
+  sessionList(values: { principal: string; task_id: string | null }, options?: CallOptions): Promise<Session[]>;
+  /** Makes p_session_id the primary session of its task, in place of the one that was. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, session_terminal, plan_busy, isolation_not_supported. */
+  sessionSetPrimary(values: { principal: string; task_id: string | null; session_id: string | null }, options?: CallOptions): Promise<Session>;
+  /** Moves a session to p_state, with p_failure (1 to 1,000 characters, for people) where something went wrong. One that has ended stays so. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, session_terminal, plan_busy, isolation_not_supported. */
+  sessionSetState(values: { principal: string; task_id: string | null; session_id: string | null; state: string | null; failure?: string | null | undefined }, options?: CallOptions): Promise<Session>;
   /** Changes the settings that are not null, for every process at once, and answers all of them. p_coalesce_window: zero or less means never, at most 360 days; p_lock_wait: 1 ms to 10 minutes. For administrators. Raises validation_error. */
   settingsChange(values: { coalesce_window?: string | null | undefined; lock_wait?: string | null | undefined }, options?: CallOptions): Promise<SettingsChangeRow>;
   /** Archives a task; repeating it changes nothing. Its plan stays readable and writable. Takes the lease (shared), admission and plan locks, then the task row. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
@@ -362,6 +393,11 @@ export const signatures = {
   requestsPrune: { function: 'requests_prune', operation: 'prune_requests', arguments: ["keep"], required: 0, writes: true, many: false },
   revisionGet: { function: 'revision_get', operation: 'get_revision', arguments: ["principal","task_id","revision_id"], required: 3, writes: false, many: false },
   revisionList: { function: 'revision_list', operation: 'list_revisions', arguments: ["principal","task_id","before_revision_number","limit","policy"], required: 2, writes: false, many: true },
+  sessionClose: { function: 'session_close', operation: 'close_session', arguments: ["principal","task_id","session_id"], required: 3, writes: true, many: false },
+  sessionCreate: { function: 'session_create', operation: 'create_session', arguments: ["principal","task_id","name","session_id","agent_name","transport","is_primary"], required: 3, writes: true, many: false },
+  sessionList: { function: 'session_list', operation: 'list_sessions', arguments: ["principal","task_id"], required: 2, writes: false, many: true },
+  sessionSetPrimary: { function: 'session_set_primary', operation: 'set_primary_session', arguments: ["principal","task_id","session_id"], required: 3, writes: true, many: false },
+  sessionSetState: { function: 'session_set_state', operation: 'set_session_state', arguments: ["principal","task_id","session_id","state","failure"], required: 4, writes: true, many: false },
   settingsChange: { function: 'settings_change', operation: 'change_settings', arguments: ["coalesce_window","lock_wait"], required: 0, writes: true, many: false },
   taskArchive: { function: 'task_archive', operation: 'archive_task', arguments: ["principal","task_id"], required: 2, writes: true, many: false },
   taskCreate: { function: 'task_create', operation: 'create_task', arguments: ["principal","task_id","title","parent_task_id"], required: 3, writes: true, many: false },

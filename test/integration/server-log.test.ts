@@ -87,6 +87,10 @@ async function provokeStateRefusals(): Promise<void> {
   const big = () => ({ ...comment, comment_id: randomUUID(), body: text, selected_text: `${marker} `.repeat(20_000) });
   for (let n = 0; n < 4; n += 1) await ledger.commentCreate(big());
   await failure(ledger.commentCreate(big()));
+  await failure(ledger.sessionClose({ ...on, principal: user, session_id: 'absent' }));
+  const { id: session_id } = await ledger.sessionCreate({ ...on, principal: user, name: 'logged' });
+  await ledger.sessionClose({ ...on, principal: user, session_id });
+  await failure(ledger.sessionSetState({ ...on, principal: user, session_id, state: 'RUNNING', failure: text }));
   const revision_id = created.revision_id;
   await failure(ledger.planReplace({ ...on, content: text }));
   await failure(ledger.planReplace({ ...on, content: text, expected_version: marker }));

@@ -28,6 +28,8 @@ export function argumentsOf(
     selected_text: 'a',
     anchor_from: 0,
     anchor_to: 1,
+    name: 'x',
+    state: 'RUNNING',
     ...change,
   };
   const taken: readonly string[] = signatures[method].arguments;

@@ -18,6 +18,7 @@ const many = new Set([
   'events_read',
   'installation',
   'revision_list',
+  'session_list',
   'task_list',
   'token_list',
 ]);
@@ -26,6 +27,7 @@ const nullable = new Set([
   'archived_at',
   'display_name',
   'expires_at',
+  'failure',
   'implementation_started_at',
   'implementation_started_by',
   'implementation_started_session_id',
@@ -36,6 +38,7 @@ const nullable = new Set([
   'plan_title',
   'restored_from',
   'revoked_at',
+  'transport',
 ]);
 /** Refused when they are absent, and so asked for by the types. */
 const named: Record<string, Set<string>> = {
@@ -45,7 +48,17 @@ const named: Record<string, Set<string>> = {
 const nullableIn: Record<string, Set<string>> = {
   principal_create: new Set(['task_id', 'session_id']),
   comment_create: new Set(['plan_id']),
-  events_read: new Set(['id', 'task_id', 'kind', 'plan_id', 'revision_id', 'revision_number', 'coalesced']),
+  events_read: new Set([
+    'id',
+    'task_id',
+    'kind',
+    'plan_id',
+    'revision_id',
+    'revision_number',
+    'coalesced',
+    'session_id',
+    'message_id',
+  ]),
   token_authenticate: new Set(['task_id', 'session_id']),
   token_list: new Set(['task_id']),
   plan_mark_implementation_started: new Set(),
@@ -114,11 +127,14 @@ const pascal = (name: string) => camel(`_${name}`);
 
 function rowName(f: FunctionRow): string {
   const has = (column: string) => f.columns.some(({ name }) => name === column);
-  return has('outcome') ? 'PlanWriteAck' : has('comments') ? 'CommentSnapshot' : `${pascal(f.name)}Row`;
+  if (has('outcome')) return 'PlanWriteAck';
+  if (has('comments')) return 'CommentSnapshot';
+  return has('accepts') ? 'Session' : `${pascal(f.name)}Row`;
 }
 
 const rowOf: Record<string, string> = {
   PlanWriteAck: 'every plan write',
+  Session: 'every function of sessions',
   CommentSnapshot: 'every comment function: all pending comments of a task, in one committed state',
 };
 

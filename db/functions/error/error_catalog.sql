@@ -84,6 +84,12 @@ as $$
     ('plan_comments_changed', 'TP409', false,
      'The plan or a comment named in this call is no longer what the caller saw. Nothing was changed by it.',
      'List the comments again (SQL: comment_list; CLI: comment list) and decide anew with their present versions.'),
+    ('session_not_found', 'TP404', false,
+     'Task {task_id} has no session {session_id}.',
+     'List the sessions of the task (SQL: session_list; CLI: session list) and use an id from there.'),
+    ('session_terminal', 'TP409', false,
+     'Session {session_id} of task {task_id} has ended and takes nothing more. Nothing was changed.',
+     'Use another session of the task, or make one (SQL: session_create; CLI: session create).'),
     ('plan_busy', 'TP503', true,
      'Task {task_id} stayed locked by another call for too long. Nothing was written.',
      'Make the same call again. If it stays busy, an administrator sees the holder in the view planledger.locks.')

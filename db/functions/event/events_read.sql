@@ -12,7 +12,9 @@ returns table (
   revision_id uuid,
   revision_number integer,
   coalesced boolean,
-  restored_from uuid
+  restored_from uuid,
+  session_id text,
+  message_id uuid
 )
 language plpgsql stable security definer
 set search_path = planledger, pg_temp
@@ -44,13 +46,13 @@ begin
   if v_reset then
     return query
       select v_now::text, pg_postmaster_start_time(), true, null::bigint, null, null, null::uuid, null::uuid, null::integer,
-        null::boolean, null::uuid;
+        null::boolean, null::uuid, null, null::uuid;
     return;
   end if;
 
   return query
     select v_now::text, pg_postmaster_start_time(), false, e.id, e.task_id, e.kind::text, e.plan_id, e.revision_id,
-      e.revision_number, e.coalesced, e.restored_from
+      e.revision_number, e.coalesced, e.restored_from, e.session_id, e.message_id
     from (select) one left join (
       -- A dump keeps the transaction ids of the server it came from, which may be of this one's future.
       select * from events n where n.xid >= pg_snapshot_xmax(v_seen) and n.xid < pg_snapshot_xmax(v_now)

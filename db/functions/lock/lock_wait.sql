@@ -1,7 +1,7 @@
 -- The lock_timeout attribute makes PostgreSQL put the caller's own value back on return;
 -- set_config alone would leak ours into the rest of the caller's transaction.
 create or replace function planledger.lock_wait(
-  p_kind text,
+  p_key bigint,
   p_operation text,
   p_task_id text,
   p_shared boolean
@@ -16,9 +16,9 @@ begin
   from settings s;
   begin
     if p_shared then
-      perform pg_advisory_xact_lock_shared(lock_key(p_kind, p_task_id));
+      perform pg_advisory_xact_lock_shared(p_key);
     else
-      perform pg_advisory_xact_lock(lock_key(p_kind, p_task_id));
+      perform pg_advisory_xact_lock(p_key);
     end if;
   exception
     when lock_not_available then
@@ -28,5 +28,5 @@ begin
 end
 $$;
 
-comment on function planledger.lock_wait(text, text, text, boolean) is
+comment on function planledger.lock_wait(bigint, text, text, boolean) is
   'Waits for an advisory lock at most settings.lock_wait, then refuses (plan_busy).';

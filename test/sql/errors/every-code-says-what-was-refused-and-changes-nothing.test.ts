@@ -40,8 +40,10 @@ const everyCode: ErrorCode[] = [
   'comment_limit_exceeded',
   'comment_id_conflict',
   'plan_comments_changed',
+  'session_not_found',
+  'session_terminal',
 ];
-/** Tested elsewhere; those of comments in the folder `comment`. */
+/** Tested elsewhere; those of comments and sessions in the folders `comment` and `session`. */
 const own = new Set<ErrorCode>([
   'unauthenticated',
   'task_not_found',
@@ -51,6 +53,8 @@ const own = new Set<ErrorCode>([
   'comment_limit_exceeded',
   'comment_id_conflict',
   'plan_comments_changed',
+  'session_not_found',
+  'session_terminal',
 ]);
 const withoutVersion = new Set<ErrorCode>([
   'validation_error',
