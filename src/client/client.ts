@@ -7,6 +7,11 @@ export interface ClientOptions {
   token: string;
   /** Called whenever the connection opens, goes, or is given up because the token does not work. */
   onState?(state: ClientState): void;
+  /**
+   * Milliseconds without a word from the server after which it is asked for one, and after three times that given up;
+   * 15,000 when absent.
+   */
+  quietMs?: number;
 }
 
 export type ClientState = 'open' | 'waiting' | 'unauthorized' | 'closed';
@@ -48,7 +53,7 @@ interface Pending {
 }
 
 /** Connects to a gateway, and again whenever the connection goes; it needs nothing but the platform's `WebSocket`. */
-export function openClient({ url, token, onState }: ClientOptions): Client {
+export function openClient({ url, token, onState, quietMs = 15_000 }: ClientOptions): Client {
   const pending = new Map<string, Pending>();
   const listeners = new Map<string, Set<TaskListener>>();
   let socket: WebSocket;
@@ -56,6 +61,7 @@ export function openClient({ url, token, onState }: ClientOptions): Client {
   let pauseMs = firstPauseMs;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let requests = 0;
+  let quiet = 0;
   open();
 
   return {
@@ -78,7 +84,7 @@ export function openClient({ url, token, onState }: ClientOptions): Client {
       };
     },
     close() {
-      clearTimeout(timer);
+      clearInterval(timer);
       become('closed');
       failPending(() => true);
       socket.close();
@@ -89,23 +95,44 @@ export function openClient({ url, token, onState }: ClientOptions): Client {
     socket = new WebSocket(url, ['planledger.v1', `bearer.${token}`]);
     socket.onopen = () => {
       pauseMs = firstPauseMs;
-      become('open');
-      for (const call of pending.values()) transmit(call);
+      for (const call of [...pending.values()]) transmit(call);
       for (const taskId of listeners.keys()) void resubscribe(taskId);
+      become('open');
+      if (state === 'open') timer = setInterval(listen, quietMs);
     };
-    socket.onmessage = ({ data }) => heard(String(data));
-    socket.onclose = ({ code }) => {
-      if (state === 'closed') return;
-      failPending(({ sent }) => sent);
-      if (code === unauthorized) {
-        become('unauthorized');
-        failPending(() => true);
-        return;
-      }
-      become('waiting');
-      timer = setTimeout(open, pauseMs * (0.5 + Math.random()));
-      pauseMs = Math.min(2 * pauseMs, longestPauseMs);
+    socket.onmessage = ({ data }) => {
+      quiet = 0;
+      heard(String(data));
     };
+    socket.onclose = ({ code }) => lost(code);
+  }
+
+  /** Asks for a sign of life when nothing was heard for a while; a connection that gives none is given up. */
+  function listen(): void {
+    quiet += 1;
+    if (quiet === 1)
+      request('ping', {}).catch(() => {}); // what it is asked for is any frame at all
+    else if (quiet > 2) {
+      socket.onclose = null; // it would wait for an answer too
+      socket.close();
+      lost();
+    }
+  }
+
+  function lost(code?: number): void {
+    clearInterval(timer);
+    if (state === 'closed') return;
+    socket.onmessage = null;
+    quiet = 0;
+    failPending(({ sent }) => sent);
+    if (code === unauthorized) {
+      become('unauthorized');
+      failPending(() => true);
+      return;
+    }
+    become('waiting');
+    timer = setTimeout(open, pauseMs * (0.5 + Math.random()));
+    pauseMs = Math.min(2 * pauseMs, longestPauseMs);
   }
 
   function become(next: ClientState): void {
@@ -127,7 +154,7 @@ export function openClient({ url, token, onState }: ClientOptions): Client {
     return new Promise<unknown>((resolve, reject) => {
       const call = { frame, sent: false, resolve, reject };
       pending.set(id, call);
-      if (state === 'open') transmit(call);
+      if (socket.readyState === WebSocket.OPEN) transmit(call);
     }) as Promise<Actions[Action][1]>;
   }
 

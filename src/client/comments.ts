@@ -44,15 +44,20 @@ export async function followComments(
   const unsubscribe = await client.subscribe(taskId, {
     notified({ action, payload }) {
       if (action === 'task.plan.comments.changed') take(payload);
-      else if (action === 'task.plan.deleted') become({ task_id: taskId, plan_id: null, revision: 0, comments: [] });
-      else if ((action === 'task.plan.created' || action === 'task.plan.updated') && payload.id !== snapshot.plan_id) {
+      else if (action === 'task.plan.deleted') {
+        become({ task_id: taskId, plan_id: null, revision: 0, comments: [] });
+        if (listing !== undefined) again = true; // its answer may be of before
+      } else if (
+        (action === 'task.plan.created' || action === 'task.plan.updated') &&
+        payload.id !== snapshot.plan_id
+      ) {
         relist();
       }
     },
     subscribed: relist,
   });
   try {
-    await listing; // begun when the subscription did
+    while (listing !== undefined) await listing; // begun when the subscription did
   } catch (error) {
     close();
     throw error;
@@ -119,6 +124,7 @@ export async function followComments(
     listing ??= client
       .request('task.plan.comments.list', { task_id: taskId })
       .then((listed) => {
+        if (again) return; // something came meanwhile that it may not know of
         if (listed.plan_id !== snapshot.plan_id || listed.revision >= snapshot.revision) become(listed);
       })
       .finally(() => {

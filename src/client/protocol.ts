@@ -56,6 +56,7 @@ type Written = Plan & { acknowledgement: Acknowledgement };
 
 /** Every action: what it takes and what it answers. */
 export interface Actions {
+  ping: [object, object];
   'task.create': [{ title: string; parent_task_id?: string | null; task_id?: string | null }, Task];
   'task.list': [{ after_task_id?: string | null; limit?: number }, { tasks: Task[] }];
   'task.get': [OnTask, Task];

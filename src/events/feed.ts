@@ -3,25 +3,29 @@ import type { Logger } from 'pino';
 import { toPlanledgerError } from '../ledger/errors.ts';
 import type { EventsReadRow, Ledger } from '../ledger/generated.ts';
 import type { Sql } from '../postgres/connect.ts';
-import { hintChannel } from './hints.ts';
+import { openSource, type Source } from './source.ts';
 
 /** One committed change: a hint to look at a task. */
 export type LedgerEvent = EventsReadRow & { id: string; task_id: string; kind: string };
 
 /** @see openFeed */
 export interface FeedOptions {
-  ledger: Ledger;
-  /** Where hints are listened for; behind a PgBouncer none arrive. */
+  /** A pool with the settings of the connections that are opened; it is not used itself. */
   sql: Sql;
   logger: Logger;
-  /** Called with what was committed since the last call, in order within a task. */
-  onEvents(events: LedgerEvent[]): Promise<void>;
+  /**
+   * Called at each look with what was committed since the last one, in order within a task; most often that is nothing.
+   * States are read through `ledger`, which ends with the connection that the events came over.
+   */
+  onEvents(events: LedgerEvent[], ledger: Ledger): Promise<void>;
   /** Called when something may have been missed: every task of interest is to be looked at anew. */
-  onReset(): Promise<void>;
+  onReset(ledger: Ledger): Promise<void>;
   /** Whether hints are listened for; without them an event comes within `lookMs`. */
   hints?: boolean;
   /** Milliseconds between two looks, 1,000 when absent. */
   lookMs?: number;
+  /** Milliseconds without any answer after which a connection is given up for another, 20,000 when absent. */
+  silentMs?: number;
 }
 
 /** @see openFeed */
@@ -32,43 +36,48 @@ export interface Feed {
 }
 
 const closeMs = 500;
+const longestWaitMs = 20_000; // for a row that somebody locked, which the settings of a connection bound to 15 s
 
 /**
  * Every committed event of the database, whoever wrote it: a look at once when somebody hints, and one every second
  * anyway, so that a lost hint or a writer from `psql` costs a second and never an event.
  */
 export function openFeed(options: FeedOptions): Feed {
-  const { ledger, sql, logger, onEvents, onReset, hints = true, lookMs = 1_000 } = options;
+  const { sql, logger, onEvents, onReset, hints = true, lookMs = 1_000, silentMs = longestWaitMs } = options;
   let cursor: string | undefined;
   let serverStartedAt = 0;
   let looking: Promise<void> | undefined;
   let again = false;
   let failing = false;
   let closed = false;
+  let source = open();
 
   const ready = look();
-  const timer = setInterval(look, lookMs).unref();
-  // The driver listens again when the connection is lost, and what was hinted meanwhile is looked for then.
-  const listening =
-    hints && sql.options.prepare
-      ? sql.listen(
-          hintChannel,
-          () => void look(),
-          () => void look(),
-        )
-      : undefined;
-  listening?.catch(() => {}); // without hints the timer is enough
+  const timer = setInterval(() => {
+    if (source.isSilent(silentMs)) replaceSource();
+    void look();
+  }, lookMs).unref();
 
   return {
     ready,
     async close() {
       closed = true;
       clearInterval(timer);
-      // A database that is silent answers neither; the pool ends these connections.
-      const unlistened = listening?.then(({ unlisten }) => unlisten()).catch(() => {});
-      await Promise.race([Promise.all([looking, unlistened]), sleep(closeMs, undefined, { ref: false })]);
+      await Promise.race([looking, sleep(closeMs, undefined, { ref: false })]);
+      await Promise.race([source.close(), sleep(closeMs, undefined, { ref: false })]);
     },
   };
+
+  function open(): Source {
+    return openSource(sql, hints ? () => void look() : undefined);
+  }
+
+  /** A server that vanished without a word would be waited for for ever; the look under way fails with its source. */
+  function replaceSource(): void {
+    logger.warn('the database is silent; events are read over another connection');
+    void source.close().catch(() => {}); // it is gone in any case
+    source = open();
+  }
 
   /** One look at a time; who asks meanwhile gets another after it. */
   function look(): Promise<void> {
@@ -77,7 +86,7 @@ export function openFeed(options: FeedOptions): Feed {
       again = true;
       return looking;
     }
-    looking = lookOnce().finally(() => {
+    looking = lookOnce(source.ledger).finally(() => {
       looking = undefined;
       if (!again) return;
       again = false;
@@ -86,7 +95,7 @@ export function openFeed(options: FeedOptions): Feed {
     return looking;
   }
 
-  async function lookOnce(): Promise<void> {
+  async function lookOnce(ledger: Ledger): Promise<void> {
     try {
       const rows = await ledger.eventsRead({ cursor });
       const [first] = rows;
@@ -96,12 +105,12 @@ export function openFeed(options: FeedOptions): Feed {
       cursor = first.cursor;
       serverStartedAt = startedAt;
       failing = false;
-      if (anew) await onReset();
-      else if (first.id !== null) await onEvents(rows as LedgerEvent[]);
+      if (anew) await onReset(ledger);
+      else await onEvents(first.id === null ? [] : (rows as LedgerEvent[]), ledger);
     } catch (error) {
       // What was read and not told is told with the next look, as part of the state of its task.
       cursor = undefined;
-      if (!failing) {
+      if (!failing && !closed) {
         const { code, cause } = toPlanledgerError(error, 'read_events', null);
         logger.warn({ code, cause: cause instanceof Error ? cause.name : typeof cause }, 'events cannot be read');
       }

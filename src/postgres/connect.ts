@@ -101,3 +101,10 @@ export function openPool(databaseUrl: string, options: ConnectOptions = {}): Sql
     },
   });
 }
+
+/** Another pool with the settings of `sql`, of which `max` connections are opened at most. */
+export function poolLike(sql: Sql, max: number, applicationName: string): Sql {
+  const { options } = sql;
+  const connection = { ...options.connection, application_name: applicationName };
+  return postgres({ ...options, max, connection } as unknown as postgres.Options<Record<string, never>>);
+}

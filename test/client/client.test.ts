@@ -11,15 +11,17 @@ import {
   type Notification,
   openClient,
 } from '../../src/client/index.ts';
+import type { Ledger } from '../../src/ledger/generated.ts';
 import { createLedger } from '../../src/ledger/ledger.ts';
 import { buildHttpServer } from '../../src/surfaces/http/server.ts';
+import { openFaultyNetwork } from '../chaos/support/faulty-network.ts';
 import { makeCast, useDatabase } from '../support/fixture.ts';
 import { tokenFor } from '../surfaces/mcp/clients.ts';
 
 const db = useDatabase();
 
-async function listen(port = 0) {
-  const app = await buildHttpServer({ sql: db.app, ledger: db.ledger, logger: pino({ level: 'silent' }) });
+async function listen(port = 0, ledger = db.ledger) {
+  const app = await buildHttpServer({ sql: db.app, ledger, logger: pino({ level: 'silent' }) });
   await app.listen({ host: '127.0.0.1', port });
   onTestFinished(() => app.close());
   return { app, port: (app.server.address() as AddressInfo).port };
@@ -157,6 +159,85 @@ test('a gateway that cannot answer for a while is asked again until it can', asy
     ...about,
   });
   await expect.poll(() => store.snapshot.comments.map(({ body }) => body), { timeout: 5_000 }).toEqual(['late']);
+});
+
+test('what is asked for when the connection opens is asked once', async () => {
+  const { tokens, workspace } = await makePlan();
+  const { port } = await listen();
+  const made: Promise<unknown>[] = [];
+  const client = openClient({
+    ...{ url: `ws://127.0.0.1:${port}/ws`, token: tokens.user.token },
+    onState: (state) => state === 'open' && made.push(client.request('task.create', { title: 'Once' })),
+  });
+  onTestFinished(() => client.close());
+  await expect.poll(() => made).toHaveLength(1);
+  await Promise.all(made);
+  const rows = await db.admin`select from planledger.tasks where workspace_id = ${workspace} and title = 'Once'`;
+  expect(rows).toHaveLength(1);
+});
+
+test('a token that never worked ends the client too', async () => {
+  const { port } = await listen();
+  const { client, states } = connect(port, 'plt_wrong');
+  await expect(client.request('task.list', {})).rejects.toMatchObject({ code: 'connection_lost' });
+  await expect.poll(() => states.at(-1)).toBe('unauthorized');
+});
+
+test('a plan that is deleted while its comments are listed leaves none behind', async () => {
+  const { task, user, plan, tokens } = await makePlan();
+  const about = { selected_text: 'x'.repeat(90_000), anchor_from: 0, anchor_to: 1 };
+  const comment = { principal: user, task_id: task, plan_id: plan.plan_id, body: 'x'.repeat(60_000), ...about };
+  for (let n = 0; n < 6; n += 1) await db.ledger.commentCreate({ ...comment, comment_id: randomUUID() });
+  // The answer to the listing is held back until its plan is gone and that was told.
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const slow: Ledger = {
+    ...db.ledger,
+    async commentList(values) {
+      const answer = await db.ledger.commentList(values);
+      lists += 1;
+      if (lists === 2) await held; // the first is the subscription's
+      return answer;
+    },
+  };
+  let lists = 0;
+  const { port } = await listen(0, slow);
+  const { client } = connect(port, tokens.user.token);
+  await client.request('task.get', { task_id: task });
+  const heard = await notificationsOf(client, task);
+  lists = 0;
+  const following = followComments(client, task);
+  await expect.poll(() => lists).toBe(2);
+  await db.ledger.planDelete({ principal: user, task_id: task });
+  await expect.poll(() => heard.map(({ action }) => action)).toContain('task.plan.deleted');
+  release();
+  const store = await following;
+  expect(store.snapshot).toMatchObject({ plan_id: null, comments: [] });
+});
+
+test('a connection that carries nothing any more is given up for another', async () => {
+  const { task, user, plan, tokens } = await makePlan();
+  const { port } = await listen();
+  const network = await openFaultyNetwork(`http://127.0.0.1:${port}`);
+  onTestFinished(() => network.close());
+  const states: ClientState[] = [];
+  const client = openClient({
+    ...{ url: `${network.url.replace('http', 'ws')}ws`, token: tokens.user.token, quietMs: 300 },
+    onState: (state) => states.push(state),
+  });
+  onTestFinished(() => client.close());
+  const store = await followComments(client, task);
+  await delay(1_500);
+  expect(states).toEqual(['open']); // an idle connection that answers stays
+  network.freezeConnections();
+  await db.ledger.commentCreate({
+    ...{ principal: user, task_id: task, plan_id: plan.plan_id, comment_id: randomUUID(), body: 'missed' },
+    ...{ selected_text: 'a', anchor_from: 0, anchor_to: 1 },
+  });
+  await expect.poll(() => store.snapshot.comments.map(({ body }) => body), { timeout: 5_000 }).toEqual(['missed']);
+  expect(states).toEqual(['open', 'waiting', 'open']);
 });
 
 test('a token that is revoked ends the client, which does not try again', async () => {

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { type LedgerEvent, openFeed } from '../../events/feed.ts';
-import { createLedger } from '../../ledger/ledger.ts';
 import { connect } from '../../postgres/connect.ts';
 import { databaseOptions, findTarget } from './caller.ts';
 import { runUntilStopped } from './lifetime.ts';
@@ -28,7 +27,6 @@ export function addEventCommands(program: Command): void {
       const sql = await connect(databaseUrl, { max: 1, applicationName: 'planledger events' });
       life.defer(() => sql.end({ timeout: 1 }));
       const feed = openFeed({
-        ledger: createLedger(sql),
         sql,
         logger: openLog('warn'),
         onEvents: async (rows) => {

@@ -18,6 +18,8 @@ export interface ActionContext {
 
 /** One action of the WebSocket: its payload's form and its call. */
 export interface Action {
+  /** Whether it waits for those before it on its connection that do so too. */
+  inOrder?: boolean;
   /** @throws EnvelopeError VALIDATION_ERROR, or what the ledger decides. */
   run(context: ActionContext, payload: unknown): Promise<unknown>;
 }

@@ -38,6 +38,7 @@ export function serveConnection(socket: WebSocket, token: string, tokenId: strin
   const gone = new AbortController();
   const waiting: { data: RawData; isBinary: boolean }[] = [];
   let inFlight = 0;
+  let subscribing: Promise<unknown> = Promise.resolve();
   const self: Subscriber = { tokenId, send };
   const mine = {
     add: (taskId: string) => subscriptions.add(taskId, self),
@@ -83,14 +84,20 @@ export function serveConnection(socket: WebSocket, token: string, tokenId: strin
       const { id, action, payload } = readRequest(value);
       const found = Object.hasOwn(actions, action) ? actions[action] : undefined;
       if (found === undefined) throw new EnvelopeError('UNKNOWN_ACTION', 'There is no such action.');
-      caller = await authenticated();
-      const context: ActionContext = {
-        ledger: withSignal(ledger, gone.signal),
-        transaction: (work) => transaction((calls) => work(withSignal(calls, gone.signal))),
-        caller,
-        subscriptions: mine,
+      const run = async () => {
+        caller = await authenticated();
+        const context: ActionContext = {
+          ledger: withSignal(ledger, gone.signal),
+          transaction: (work) => transaction((calls) => work(withSignal(calls, gone.signal))),
+          caller,
+          subscriptions: mine,
+        };
+        return await found.run(context, payload ?? {});
       };
-      send(response(id, action, await found.run(context, payload ?? {})));
+      // One that ends a subscription and one that begins it anew do not overtake each other.
+      const answered = found.inOrder ? subscribing.then(run, run) : run();
+      if (found.inOrder) subscribing = answered;
+      send(response(id, action, await answered));
     } catch (error) {
       await refuse(value, error, caller);
     }
@@ -115,6 +122,7 @@ export function serveConnection(socket: WebSocket, token: string, tokenId: strin
       if (thrown.code === 'UNAUTHORIZED') socket.close(closeCode.unauthorized, 'the token does not work any more');
       return;
     }
+    if (gone.signal.aborted) return; // nobody is there, and what was cancelled with the connection is no failure
     const error = toPlanledgerError(thrown, address.action ?? 'request', null);
     logFailure(logger, error);
     if (error.code === 'internal_error') {

@@ -3,32 +3,33 @@ import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { openFeed } from '../../events/feed.ts';
+import { type FeedOptions, openFeed } from '../../events/feed.ts';
 import type { Ledger } from '../../ledger/generated.ts';
 import { createLedger } from '../../ledger/ledger.ts';
 import type { Sql } from '../../postgres/connect.ts';
 import { authenticate, bearerToken } from '../caller.ts';
 import { type Allowed, requireKnownOrigin } from '../http/origin.ts';
-import { rawResponse, requestRefusal, toRefusal, unauthenticated } from '../http/refusal.ts';
+import { type Refusal, rawResponse, requestRefusal, toRefusal, unauthenticated } from '../http/refusal.ts';
 import { until } from '../http/responses.ts';
 import { maxMessageBytes } from '../message.ts';
 import { commentActions } from './actions/comment.ts';
+import { pingActions } from './actions/ping.ts';
 import { planActions } from './actions/plan.ts';
 import { taskActions } from './actions/task.ts';
 import { closeCode, type GatewayServices, serveConnection } from './connection.ts';
-import { notifyAnew, notifyOf } from './notify.ts';
+import { createNotifier } from './notify.ts';
 import { createSubscriptions } from './subscriptions.ts';
 
 /** @see gateway */
 export interface GatewayOptions {
   /** Where calls that write go, and transactions. */
   sql: Sql;
-  /** Where events are read and hints are listened for. */
+  /** A pool with the settings of the connections over which events are read. */
   readers: Sql;
   ledger: Ledger;
   logger: Logger;
-  /** Whether other processes' hints are listened for; events come within a second without. */
-  hints?: boolean;
+  /** How events are read, where it is to be otherwise than usual. */
+  feed?: Pick<FeedOptions, 'hints' | 'silentMs'>;
   /** Called after every write. */
   hint(): void;
 }
@@ -49,7 +50,7 @@ export function gateway(app: FastifyInstance, options: GatewayOptions, allowed: 
     ledger,
     logger,
     subscriptions,
-    actions: { ...taskActions, ...planActions, ...commentActions },
+    actions: { ...pingActions, ...taskActions, ...planActions, ...commentActions },
     async transaction<T>(work: (ledger: Ledger) => Promise<T>): Promise<T> {
       const answer = (await sql.begin((transaction) => work(createLedger(transaction)))) as T;
       hint();
@@ -62,13 +63,13 @@ export function gateway(app: FastifyInstance, options: GatewayOptions, allowed: 
     perMessageDeflate: false,
     handleProtocols: (offered) => (offered.has(protocol) ? protocol : false),
   });
+  const notifier = createNotifier(subscriptions, logger);
   const feed = openFeed({
-    ledger,
     sql: options.readers,
     logger,
-    hints: options.hints ?? true,
-    onEvents: (events) => notifyOf(services, events),
-    onReset: () => notifyAnew(services),
+    ...options.feed,
+    onEvents: notifier.tell,
+    onReset: notifier.tellAnew,
   });
   const answered = new WeakSet<WebSocket>();
   const alive = setInterval(() => {
@@ -110,7 +111,21 @@ export function gateway(app: FastifyInstance, options: GatewayOptions, allowed: 
         serveConnection(opened, token, token_id, services);
       });
     } catch (error) {
-      socket.end(rawResponse(toRefusal(error)));
+      refuse(request, socket, head, toRefusal(error));
+    }
+  }
+
+  /** A page cannot see why an upgrade was refused, so that of a wrong token it is told by a close code. */
+  function refuse(request: IncomingMessage, socket: Duplex, head: Buffer, refusal: Refusal): void {
+    const isPage = request.headers['sec-websocket-protocol']?.includes(protocol) ?? false;
+    if (isPage && refusal.error.code === 'unauthenticated') {
+      server.handleUpgrade(request, socket, head, (opened) => {
+        opened.on('error', () => {});
+        opened.close(closeCode.unauthorized, 'the token does not work');
+      });
+    } else {
+      // Not only half closed: who was answered need not close its side.
+      socket.end(rawResponse(refusal), () => socket.destroy());
     }
   }
 }

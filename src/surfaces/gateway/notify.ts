@@ -6,61 +6,72 @@ import { notification } from './envelope.ts';
 import { planObject, revisionObject } from './objects.ts';
 import type { Subscriber, Subscriptions } from './subscriptions.ts';
 
-/** What notifications are made of. */
+/** Tells subscribers what was committed. */
 export interface Notifier {
-  ledger: Ledger;
-  logger: Logger;
-  subscriptions: Subscriptions;
+  /** Tells those of the tasks that events are about, each with its state as it is now. */
+  tell(events: LedgerEvent[], ledger: Ledger): Promise<void>;
+  /** Tells everybody the state of their tasks: something may have been missed. */
+  tellAnew(ledger: Ledger): Promise<void>;
 }
 
-/** Tells subscribers of the tasks that events are about, each with its state as it is now. */
-export async function notifyOf(notifier: Notifier, events: LedgerEvent[]): Promise<void> {
-  const { ledger, subscriptions } = notifier;
-  const byTask = Map.groupBy(events, ({ task_id }) => task_id);
-  const wanted = [...byTask.keys()].filter((taskId) => subscriptions.of(taskId).length > 0);
-  await eachTask(notifier, wanted, async (taskId) => {
-    const rows = byTask.get(taskId) ?? [];
+/** What of a task is told as one: whichever can be read does not wait for the other. */
+type Part = 'plan' | 'comments';
+const parts: Part[] = ['plan', 'comments'];
+
+export function createNotifier(subscriptions: Subscriptions, logger: Logger): Notifier {
+  /** What could not be read, and so is told with a later look. */
+  let untold = new Map<string, Set<Part>>();
+
+  return {
+    async tell(events, ledger) {
+      const byTask = Map.groupBy(events, ({ task_id }) => task_id);
+      const earlier = untold;
+      untold = new Map();
+      await Promise.all(
+        [...new Set([...byTask.keys(), ...earlier.keys()])].map((taskId) =>
+          tellTask(ledger, taskId, byTask.get(taskId) ?? [], earlier.get(taskId)),
+        ),
+      );
+    },
+    async tellAnew(ledger) {
+      untold = new Map();
+      await Promise.all(subscriptions.tasks().map((taskId) => tellTask(ledger, taskId, [], new Set(parts))));
+    },
+  };
+
+  /** @param missed What of its state is told besides, because it may have been missed before. */
+  async function tellTask(
+    ledger: Ledger,
+    taskId: string,
+    rows: LedgerEvent[],
+    missed: Set<Part> = new Set(),
+  ): Promise<void> {
+    if (subscriptions.of(taskId).length === 0) return;
     const deleted = rows.some(({ kind }) => kind === 'task.deleted');
-    const { principal, subscribers } = await audienceOf(ledger, subscriptions, taskId, deleted);
-    if (principal !== undefined) tell(subscribers, await frames(ledger, principal, taskId, rows));
-  });
-}
-
-/** Tells every subscriber the state of their tasks: something may have been missed. */
-export async function notifyAnew(notifier: Notifier): Promise<void> {
-  const { ledger, subscriptions } = notifier;
-  await eachTask(notifier, subscriptions.tasks(), async (taskId) => {
-    const { principal, subscribers } = await audienceOf(ledger, subscriptions, taskId);
-    if (principal === undefined) return;
-    const by = { principal, task_id: taskId };
-    const [plan, comments] = await Promise.all([ledger.planGet(by), ledger.commentList(by)]);
-    tell(subscribers, [
-      plan === null ? planDeleted(taskId, null) : notification('task.plan.updated', planObject(plan)),
-      notification('task.plan.comments.changed', comments),
-    ]);
-  });
-}
-
-/** What the database refuses of one task, such as a plan that cannot be read, keeps no other from being told of. */
-async function eachTask(
-  { logger }: Notifier,
-  taskIds: string[],
-  work: (taskId: string) => Promise<void>,
-): Promise<void> {
-  await Promise.all(
-    taskIds.map(async (taskId) => {
+    const audience = await audienceOf(ledger, subscriptions, taskId, deleted);
+    if (audience.principal === undefined) return;
+    const by = { principal: audience.principal, task_id: taskId };
+    if (deleted) tell(audience.subscribers, [planDeleted(taskId, null)]);
+    for (const part of parts) {
+      const of = rows.filter(({ kind }) => (part === 'comments') === (kind === commentsChanged));
+      if (of.length === 0 && !missed.has(part)) continue;
       try {
-        await work(taskId).catch((error: unknown) => {
-          // Whom it was read for has lost the task since; another of the audience may still reach it.
-          if (error instanceof PlanledgerError && error.code === 'task_unreachable') return work(taskId);
-          throw error;
-        });
+        const frames = await (part === 'plan'
+          ? planFrames(ledger, by, of, missed.has(part))
+          : commentFrames(ledger, by));
+        tell(audience.subscribers, frames);
       } catch (error) {
         if (!(error instanceof PlanledgerError) || errorTable[error.code].sqlState === null) throw error;
-        logger.warn({ code: error.code, operation: error.operation, task_id: taskId }, 'cannot be notified');
+        postpone(taskId, part, error, missed.has(part));
       }
-    }),
-  );
+    }
+  }
+
+  /** A plan that cannot be read, or whom it was read for having lost the task, keeps nobody else from being told. */
+  function postpone(taskId: string, part: Part, { code, operation }: PlanledgerError, again: boolean): void {
+    untold.set(taskId, (untold.get(taskId) ?? new Set()).add(part));
+    if (!again) logger.warn({ code, operation, task_id: taskId }, 'cannot be notified; trying again');
+  }
 }
 
 interface Audience {
@@ -102,28 +113,37 @@ function tell(subscribers: Subscriber[], frames: string[]): void {
   for (const subscriber of subscribers) for (const frame of frames) subscriber.send(frame);
 }
 
-/** The notifications of one task's events, in their order. What would be sent twice with one state is sent once. */
-async function frames(ledger: Ledger, principal: string, taskId: string, rows: LedgerEvent[]): Promise<string[]> {
-  const by = { principal, task_id: taskId };
-  const has = (test: (row: LedgerEvent) => boolean) => rows.some(test);
-  const isPlan = ({ kind }: LedgerEvent) => kind in planActions;
-  const plan = has(isPlan) ? await ledger.planGet(by) : null;
-  const comments = has(({ kind }) => kind === 'plan.comments_changed') ? await ledger.commentList(by) : null;
-  const revisions = await revisionsOf(ledger, by, rows);
-  const last = new Map(rows.map((row) => [planActions[row.kind] ?? row.kind, row.id]));
+const commentsChanged = 'plan.comments_changed';
 
-  return rows.flatMap((row) => {
-    const action = planActions[row.kind];
-    const isLast = last.get(action ?? row.kind) === row.id;
-    if (row.kind === 'plan.comments_changed') {
-      return isLast ? [notification('task.plan.comments.changed', comments)] : [];
-    }
-    if (action === undefined) return [];
-    if (row.kind === 'plan.deleted') return [planDeleted(taskId, row.plan_id)];
+interface By {
+  principal: string;
+  task_id: string;
+}
+
+async function commentFrames(ledger: Ledger, by: By): Promise<string[]> {
+  return [notification('task.plan.comments.changed', await ledger.commentList(by))];
+}
+
+/**
+ * The notifications of a plan's events, in their order, or of its state alone where there are none. What would be sent
+ * twice with one state is sent once.
+ */
+async function planFrames(ledger: Ledger, by: By, rows: LedgerEvent[], missed: boolean): Promise<string[]> {
+  const isPlan = ({ kind }: LedgerEvent) => kind in planActions;
+  if (!missed && !rows.some(isPlan)) return [];
+  const plan = await ledger.planGet(by);
+  if (missed)
+    return [plan === null ? planDeleted(by.task_id, null) : notification('task.plan.updated', planObject(plan))];
+  const revisions = await revisionsOf(ledger, by, rows);
+  const last = new Map(rows.map((row) => [planActions[row.kind], row.id]));
+
+  return rows.filter(isPlan).flatMap((row) => {
+    const action = planActions[row.kind] ?? '';
+    if (row.kind === 'plan.deleted') return [planDeleted(by.task_id, row.plan_id)];
     const revision = row.revision_number === null ? undefined : revisions.get(row.revision_number);
     return [
       // A plan that is gone again by now is told by the event of its deletion.
-      ...(isLast && plan !== null ? [notification(action, planObject(plan))] : []),
+      ...(last.get(action) === row.id && plan !== null ? [notification(action, planObject(plan))] : []),
       ...(revision === undefined
         ? []
         : [notification('task.plan.revision.created', { ...revisionObject(revision), coalesced: row.coalesced })]),
@@ -142,11 +162,7 @@ const planActions: Record<string, string> = {
 };
 
 /** The revisions that events wrote, without their text, by number. */
-async function revisionsOf(
-  ledger: Ledger,
-  by: { principal: string; task_id: string },
-  rows: LedgerEvent[],
-): Promise<Map<number, RevisionListRow>> {
+async function revisionsOf(ledger: Ledger, by: By, rows: LedgerEvent[]): Promise<Map<number, RevisionListRow>> {
   const numbers = rows.flatMap(({ revision_number }) => revision_number ?? []);
   const found = new Map<number, RevisionListRow>();
   if (numbers.length === 0) return found;

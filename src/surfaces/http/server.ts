@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { createHinter, withHints } from '../../events/hints.ts';
 import type { Ledger } from '../../ledger/generated.ts';
 import type { Sql } from '../../postgres/connect.ts';
-import { gateway } from '../gateway/gateway.ts';
+import { type GatewayOptions, gateway } from '../gateway/gateway.ts';
 import { healthRoutes, requireReady } from './health.ts';
 import { jsonBodyParser, mcpRoute } from './mcp-route.ts';
 import { refuseUnreadable, requestRefusal, sendRefusal } from './refusal.ts';
@@ -13,7 +13,7 @@ import { refuseUnreadable, requestRefusal, sendRefusal } from './refusal.ts';
 export interface HttpServerOptions {
   /** Where calls that write go. */
   sql: Sql;
-  /** Where events and the state of the database are read; `sql` when absent. */
+  /** Where the state of the database is read; `sql` when absent. Events have connections of their own. */
   readers?: Sql;
   ledger: Ledger;
   logger: Logger;
@@ -23,8 +23,8 @@ export interface HttpServerOptions {
   allowedOrigins?: string[];
   /** Milliseconds without a request after which an MCP session is freed; an hour when absent. */
   sessionIdleMs?: number;
-  /** Whether the hints of other processes are listened for; what they commit is seen within a second without. */
-  hints?: boolean;
+  /** How events are read: without hints of other processes what they commit is seen within a second. */
+  feed?: GatewayOptions['feed'];
   /** Most MCP sessions at once, 1,000 when absent; a new one takes the place of the one idle longest. */
   maxSessions?: number;
 }
@@ -34,7 +34,7 @@ export interface HttpServerOptions {
  * seconds at most, and ends every session and stream.
  */
 export async function buildHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
-  const { sql, readers = sql, logger, allowedHosts, allowedOrigins, hints = true } = options;
+  const { sql, readers = sql, logger, allowedHosts, allowedOrigins, feed } = options;
   const hint = createHinter(readers);
   const ledger = withHints(options.ledger, hint);
   const unanswered = new WeakMap<Socket, number>();
@@ -67,7 +67,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   const limits = { idleMs: options.sessionIdleMs ?? 3_600_000, max: options.maxSessions ?? 1_000 };
   const surfaces = [
     mcpRoute(app, { ledger, logger }, allowed, limits),
-    gateway(app, { sql, readers, ledger, logger, hint, hints }, allowed),
+    gateway(app, { sql, readers, ledger, logger, hint, ...(feed && { feed }) }, allowed),
   ];
   app.addHook('preClose', async () => {
     closing = true;

@@ -14,6 +14,8 @@ export interface FaultyNetwork {
   holdRequests(): void;
   /** From now on requests to cancel arrive and are never passed on nor answered; answers how many did. */
   loseCancellations(): () => number;
+  /** The connections that are open carry nothing any more, both ways, and nobody is told; new ones are unharmed. */
+  freezeConnections(): void;
   /** Breaks every connection on both sides, then lets new ones through unharmed. */
   breakConnections(): void;
   close(): Promise<void>;
@@ -21,7 +23,7 @@ export interface FaultyNetwork {
 
 const messages = { row: 'D'.charCodeAt(0), ready: 'Z'.charCodeAt(0) };
 
-/** Opens a proxy to the server of `url`. */
+/** Opens a proxy to the server of `url`; only what PostgreSQL sends can be held from a message on. */
 export async function openFaultyNetwork(url: string): Promise<FaultyNetwork> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
@@ -52,6 +54,10 @@ export async function openFaultyNetwork(url: string): Promise<FaultyNetwork> {
     let held = false;
     let rest = Buffer.alloc(0);
     upstream.on('data', (bytes) => {
+      if (!target.protocol.startsWith('postgres')) {
+        client.write(bytes);
+        return;
+      }
       rest = Buffer.concat([rest, bytes]);
       // A message of the server: one byte that says which, then its length with these four bytes.
       while (rest.length >= 5 && rest.length > rest.readInt32BE(1)) {
@@ -87,6 +93,9 @@ export async function openFaultyNetwork(url: string): Promise<FaultyNetwork> {
       destroyAll();
       heldFrom = undefined;
       requests = true;
+    },
+    freezeConnections() {
+      for (const socket of sockets) socket.pause();
     },
     async close() {
       destroyAll();

@@ -16,7 +16,7 @@ const test = listen();
 const sql = await connect(url, { applicationName });
 const readers = await connect(url, { max: 4, applicationName: `${applicationName}, reading` });
 const logger = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }));
-const server = await buildHttpServer({ sql, readers, ledger: createLedger(sql, readers), logger, hints });
+const server = await buildHttpServer({ sql, readers, ledger: createLedger(sql, readers), logger, feed: { hints } });
 report('listening', { url: await server.listen({ host: '127.0.0.1', port: 0 }) });
 await test.told('stop');
 await server.close();

@@ -45,8 +45,6 @@ test('who may open a connection: a token in the header or as a subprotocol, a kn
   const headers = { authorization: `Bearer ${token}` };
   const refusals: [string, string[], object, number, string][] = [
     [wsUrl, [], {}, 401, 'unauthenticated'],
-    [wsUrl, ['planledger.v1'], {}, 401, 'unauthenticated'],
-    [wsUrl, ['planledger.v1', 'bearer.'], {}, 401, 'unauthenticated'],
     [wsUrl, [], { headers: { authorization: 'Bearer wrong' } }, 401, 'unauthenticated'],
     [wsUrl, [], { headers, origin: 'https://evil.example' }, 403, 'validation_error'],
     [wsUrl, [], { headers: { ...headers, host: 'evil.example' } }, 403, 'validation_error'],
@@ -57,6 +55,56 @@ test('who may open a connection: a token in the header or as a subprotocol, a kn
       status,
       body: { code, write_applied: false },
     });
+  }
+});
+
+test('a page, which cannot see why an upgrade is refused, is told of a wrong token by the close code', async () => {
+  const { wsUrl } = await start();
+  for (const protocols of [['planledger.v1'], ['planledger.v1', 'bearer.'], ['planledger.v1', 'bearer.plt_wrong']]) {
+    const socket = new WebSocket(wsUrl, protocols);
+    const frames: unknown[] = [];
+    socket.on('message', (frame) => frames.push(frame));
+    socket.on('open', () => socket.send(JSON.stringify(get(1, 'x'))));
+    const [code] = await once(socket, 'close');
+    expect([code, frames]).toEqual([4401, []]);
+  }
+});
+
+test('a refused upgrade ends its connection, though the client keeps its own side open', async () => {
+  const { app, wsUrl } = await start();
+  const { hostname, port } = new URL(wsUrl);
+  const upgrade = [
+    'GET /ws HTTP/1.1',
+    'Host: localhost',
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    'Authorization: Bearer wrong',
+  ];
+  const sockets = Array.from({ length: 20 }, () => {
+    const socket = createConnection({ port: Number(port), host: hostname, allowHalfOpen: true });
+    socket.on('error', () => {});
+    onTestFinished(() => void socket.destroy());
+    socket.write(`${upgrade.join('\r\n')}\r\n\r\n`);
+    return socket;
+  });
+  for (const socket of sockets) expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 401 /);
+  const connections = () => new Promise<number>((resolve) => app.server.getConnections((_, count) => resolve(count)));
+  await expect.poll(connections).toBe(0);
+});
+
+test('an unsubscription and a subscription that follow each other at once are done in that order', async () => {
+  const { url, token, cast } = await start();
+  const connection = await openSocket(url, token);
+  const [noise, on] = [{ action: 'task.list', payload: {} }, { task_id: cast.task }];
+  for (let round = 1; round <= 40; round += 1) {
+    const actions = ['task.subscribe', 'task.unsubscribe', 'task.subscribe'];
+    for (let n = 0; n < 6; n += 1) connection.socket.send(JSON.stringify({ id: `n${n}`, type: 'request', ...noise }));
+    await Promise.all(actions.map((action) => connection.request(action, on)));
+    await db.ledger.planAppend({ principal: cast.user, task_id: cast.task, fragment: `${round}` });
+    const { payload } = await connection.notification('task.plan.updated', round);
+    expect(payload.content).toMatch(new RegExp(`\\n${round}$`));
   }
 });
 

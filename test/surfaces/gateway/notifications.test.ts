@@ -1,8 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import type { LedgerEvent } from '../../../src/events/feed.ts';
 import type { Ledger } from '../../../src/ledger/generated.ts';
 import { createLedger } from '../../../src/ledger/ledger.ts';
+import { connect } from '../../../src/postgres/connect.ts';
+import { createNotifier } from '../../../src/surfaces/gateway/notify.ts';
+import { createSubscriptions } from '../../../src/surfaces/gateway/subscriptions.ts';
+import { openFaultyNetwork } from '../../chaos/support/faulty-network.ts';
 import { type Cast, makeCast, useDatabase } from '../../support/fixture.ts';
 import { startHttp, tokenFor } from '../mcp/clients.ts';
 import { openSocket, type Socket } from './socket.ts';
@@ -67,7 +73,7 @@ test('what anybody commits reaches every subscriber, in order and with the state
 
 test('without hints an event comes within a second and a half; unsubscribed, none comes', async () => {
   const cast = await makeCast(db);
-  const { url } = await startHttp(db, { hints: false });
+  const { url } = await startHttp(db, { feed: { hints: false } });
   const socket = await subscribe(url, cast);
   const started = performance.now();
   await db.ledger.planCreate({ principal: cast.agent, task_id: cast.task, content: 'a' });
@@ -107,24 +113,104 @@ test('a revoked token, and a principal that no longer reaches the task, are told
 
 test('when the one for whom the state is read loses the task just then, the others are told all the same', async () => {
   const cast = await makeCast(db);
-  let armed = false;
+  const told: Record<string, string[]> = { user: [], agent: [] };
+  const subscriptions = createSubscriptions();
+  for (const kind of ['user', 'agent'] as const) {
+    const { id } = await tokenFor(db, cast[kind]);
+    subscriptions.add(cast.task, { tokenId: id, send: (frame) => told[kind]?.push(JSON.parse(frame).action) });
+  }
   const ledger: Ledger = {
     ...db.ledger,
     async planGet(values) {
-      if (armed) {
-        armed = false;
+      if (told.loser === undefined) {
+        told.loser = [];
         await db.admin`update planledger.principals set scopes = '{}' where id = ${values.principal}`;
       }
       return await db.ledger.planGet(values);
     },
   };
-  const { url } = await startHttp(db, { ledger });
-  const sockets = [await subscribe(url, cast), await subscribe(url, cast, cast.agent)];
-  armed = true;
   await db.ledger.planCreate({ principal: cast.service, task_id: cast.task, content: 'a' });
-  await Promise.any(sockets.map((socket) => socket.notification('task.plan.created')));
-  expect(armed).toBe(false);
-  expect(sockets.filter((socket) => notifications(socket).length > 0)).toHaveLength(1);
+  const notifier = createNotifier(subscriptions, pino({ level: 'silent' }));
+  const event = { task_id: cast.task, kind: 'plan.created', id: '1', revision_number: 1, restored_from: null };
+  await notifier.tell([event as LedgerEvent], ledger);
+  expect([told.user, told.agent]).toEqual([[], []]);
+  await notifier.tell([], ledger);
+  expect([...(told.user ?? []), ...(told.agent ?? [])]).toEqual(['task.plan.updated']);
+});
+
+test('what cannot be read while somebody has locked it is told when it can', async () => {
+  const cast = await makeCast(db);
+  const { url } = await startHttp(db);
+  const by = { principal: cast.user, task_id: cast.task };
+  const { plan_id } = await db.ledger.planCreate({ ...by, content: 'a' });
+  const socket = await subscribe(url, cast);
+  await db.admin`alter function planledger.comment_list(uuid, text) set lock_timeout = '100ms'`;
+  const holder = await db.admin.reserve();
+  try {
+    await holder`begin`;
+    await createLedger(db.admin).commentCreate({
+      ...{ ...by, plan_id, comment_id: randomUUID(), body: 'kept' },
+      ...{ selected_text: 'a', anchor_from: 0, anchor_to: 1 },
+    });
+    await holder`lock table planledger.plan_comments in access exclusive mode`;
+    await sleep(2_000);
+    expect(notifications(socket).map(({ action }) => action)).not.toContain('task.plan.comments.changed');
+  } finally {
+    await holder`rollback`;
+    holder.release();
+    await db.admin`alter function planledger.comment_list(uuid, text) reset lock_timeout`;
+  }
+  expect((await socket.notification('task.plan.comments.changed')).payload).toMatchObject({ revision: 1 });
+});
+
+test('a plan that cannot be read keeps nothing else of its task from being told of', async () => {
+  const cast = await makeCast(db);
+  const { url } = await startHttp(db);
+  const by = { principal: cast.user, task_id: cast.task };
+  const { plan_id } = await db.ledger.planCreate({ ...by, content: 'a' });
+  const socket = await subscribe(url, cast);
+  await db.admin`update planledger.plan_segments set body = body || 'damage' where task_id = ${cast.task}`;
+  await db.ledger.planAppend({ ...by, fragment: 'b' });
+  await db.ledger.commentCreate({
+    ...{ ...by, plan_id, comment_id: randomUUID(), body: 'told' },
+    ...{ selected_text: 'a', anchor_from: 0, anchor_to: 1 },
+  });
+  expect((await socket.notification('task.plan.comments.changed')).payload).toMatchObject({ revision: 1 });
+  expect(notifications(socket).map(({ action }) => action)).not.toContain('task.plan.updated');
+  await db.admin`update planledger.plan_segments set body = replace(body, 'damage', '') where task_id = ${cast.task}`;
+  expect((await socket.notification('task.plan.updated')).payload.content).toBe('a\n\nb');
+});
+
+test('a task that is deleted and made again at once is told as deleted', async () => {
+  const cast = await makeCast(db);
+  const { url } = await startHttp(db);
+  const by = { principal: cast.user, task_id: cast.task };
+  await db.ledger.planCreate({ ...by, content: 'a' });
+  const socket = await subscribe(url, cast);
+  await db.admin.begin(async (sql) => {
+    const ledger = createLedger(sql);
+    await ledger.taskDelete(by);
+    await ledger.taskCreate({ ...by, title: 'Again' });
+  });
+  expect((await socket.notification('task.plan.deleted')).payload).toEqual({ task_id: cast.task, plan_id: null });
+});
+
+test('connections of the database that go silent are given up, and what was missed is told', async () => {
+  const cast = await makeCast(db);
+  const network = await openFaultyNetwork(db.url);
+  const [sql, readers] = [await connect(network.url), await connect(network.url)];
+  onTestFinished(async () => {
+    await network.close();
+    await Promise.all([sql.end({ timeout: 0 }), readers.end({ timeout: 0 })]);
+  });
+  const { url } = await startHttp(db, { sql, readers, feed: { silentMs: 1_000 } });
+  const socket = await subscribe(url, cast);
+  network.freezeConnections();
+  const { version } = await db.ledger.planCreate({ principal: cast.user, task_id: cast.task, content: 'a' });
+  expect((await socket.notification('task.plan.updated')).payload.version).toBe(version);
+  // And from then on as ever.
+  await db.ledger.planAppend({ principal: cast.user, task_id: cast.task, fragment: 'b' });
+  expect((await socket.notification('task.plan.updated', 2)).payload.content).toBe('a\n\nb');
 });
 
 test('a deleted task ends its subscriptions with the news, also when another workspace takes its id', async () => {

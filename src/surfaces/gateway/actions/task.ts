@@ -22,27 +22,33 @@ export const taskActions: Record<string, Action> = {
   'task.delete': defineAction({ task_id: field.taskId }, ({ ledger, caller }, { task_id }) =>
     ledger.taskDelete({ principal: caller.principal_id, task_id }),
   ),
-  'task.subscribe': defineAction({ task_id: field.taskId }, async ({ ledger, caller, subscriptions }, { task_id }) => {
-    // Before the state is read: what is committed after that is notified, and nothing falls between.
-    const undo = subscriptions.add(task_id);
-    try {
-      const by = { principal: caller.principal_id, task_id };
-      const [plan, comments] = await Promise.all([ledger.planGet(by), ledger.commentList(by)]);
-      return {
-        task_id,
-        plan_id: plan?.id ?? null,
-        version: plan?.version ?? null,
-        revision_number: plan?.revision_number ?? null,
-        comments_plan_id: comments.plan_id,
-        comments_revision: comments.revision,
-      };
-    } catch (error) {
-      undo();
-      throw error;
-    }
-  }),
-  'task.unsubscribe': defineAction({ task_id: field.taskId }, async ({ subscriptions }, { task_id }) => {
-    subscriptions.remove(task_id);
-    return { task_id };
-  }),
+  'task.subscribe': {
+    inOrder: true,
+    ...defineAction({ task_id: field.taskId }, async ({ ledger, caller, subscriptions }, { task_id }) => {
+      // Before the state is read: what is committed after that is notified, and nothing falls between.
+      const undo = subscriptions.add(task_id);
+      try {
+        const by = { principal: caller.principal_id, task_id };
+        const [plan, comments] = await Promise.all([ledger.planGet(by), ledger.commentList(by)]);
+        return {
+          task_id,
+          plan_id: plan?.id ?? null,
+          version: plan?.version ?? null,
+          revision_number: plan?.revision_number ?? null,
+          comments_plan_id: comments.plan_id,
+          comments_revision: comments.revision,
+        };
+      } catch (error) {
+        undo();
+        throw error;
+      }
+    }),
+  },
+  'task.unsubscribe': {
+    inOrder: true,
+    ...defineAction({ task_id: field.taskId }, async ({ subscriptions }, { task_id }) => {
+      subscriptions.remove(task_id);
+      return { task_id };
+    }),
+  },
 };
