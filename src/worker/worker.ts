@@ -1,5 +1,6 @@
+import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Logger as JobLogger, type Runner, run } from 'graphile-worker';
+import { Logger as JobLogger, type Runner, run, type WorkerEvents } from 'graphile-worker';
 import type { Logger } from 'pino';
 import { jobSchema, openJobPool } from '../postgres/job-queue.ts';
 import { prune, pruneSchedule } from './prune.ts';
@@ -17,53 +18,96 @@ export interface Worker {
   close(): Promise<void>;
 }
 
-const retryMs = 2_000;
+const againMs = 2_000;
 const finishMs = 5_000;
+const silentMs = 10_000; // the queue asks for jobs every two seconds
+const longestJobMs = 600_000;
 
 /**
  * Runs jobs and the schedule as `planledger_worker` until it is closed. Any number of workers may share a database, and
  * one that loses it begins again when it is back.
  */
 export function startWorker({ databaseUrl, logger }: WorkerOptions): Worker {
-  const pool = openJobPool(databaseUrl, { max: 4 });
   const closing = new AbortController();
-  let runner: Runner | undefined;
   const ended = runAgainAndAgain();
-
   return {
-    async close() {
+    close() {
       closing.abort();
-      const stopped = runner?.stop('the worker stops').catch(() => {}); // it stops by itself already
-      const late = sleep(finishMs, 'late', { ref: false });
-      if ((await Promise.race([Promise.all([stopped, ended]), late])) === 'late') {
-        logger.warn('jobs under way are given up; another worker does them');
-        void runner?.kill('the worker was told to stop').catch(() => {});
-      }
-      await Promise.race([pool.end(), sleep(1_000, undefined, { ref: false })]);
+      return ended;
     },
   };
 
-  /** The queue gives up when the database is away for long. */
   async function runAgainAndAgain(): Promise<void> {
     while (!closing.signal.aborted) {
       try {
-        runner = await run({
-          pgPool: pool,
-          schema: jobSchema,
-          noHandleSignals: true,
-          // Unbatched, a job whose end cannot be written ends the whole process: nobody awaits that promise.
-          preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
-          logger: jobLogger(logger),
-          taskList: { prune },
-          crontab: pruneSchedule,
-        });
-        if (closing.signal.aborted) await runner.stop();
-        await runner.promise;
+        await runUntilItEnds();
       } catch (error) {
         logger.warn({ cause: error instanceof Error ? error.message : String(error) }, 'jobs cannot be run');
       }
-      await sleep(retryMs, undefined, { signal: closing.signal, ref: false }).catch(() => {}); // closed meanwhile
+      await sleep(againMs, undefined, { signal: closing.signal }).catch(() => {}); // closed meanwhile
     }
+  }
+
+  /**
+   * The queue gives up when the database is away for long. A connection that goes silent it waits for, and a failure at
+   * the wrong moment it remembers, both for ever: when it does not get through to its jobs, it is left to itself.
+   */
+  async function runUntilItEnds(): Promise<void> {
+    const pool = openJobPool(databaseUrl, { max: 4 });
+    const life = watch();
+    try {
+      const starting = run({
+        pgPool: pool,
+        schema: jobSchema,
+        noHandleSignals: true,
+        // Unbatched, a job whose end cannot be written ends the whole process: nobody awaits that promise.
+        preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+        events: life.events,
+        logger: jobLogger(logger),
+        taskList: { prune },
+        crontab: pruneSchedule,
+      });
+      const over = Promise.race([life.silence, life.closed]);
+      const why = await Promise.race([starting.then(({ promise }) => promise), over]);
+      if (why === 'silent') logger.warn('jobs cannot be asked for; trying anew');
+      await stop(starting);
+    } finally {
+      life.end();
+      void pool.end().catch(() => {}); // it may wait for a connection that is gone
+    }
+  }
+
+  /** It may still be starting, or have stopped by itself. */
+  async function stop(starting: Promise<Runner>): Promise<void> {
+    const stopped = starting.then((runner) => runner.stop('the worker stops')).catch(() => {});
+    if ((await Promise.race([stopped, sleep(finishMs, 'late', { ref: false })])) !== 'late') return;
+    logger.warn('jobs under way are given up');
+    void starting.then((runner) => runner.kill('the worker stops')).catch(() => {});
+  }
+
+  /** Whether the queue still gets through to its jobs. */
+  function watch() {
+    const events: WorkerEvents = new EventEmitter();
+    const over = new AbortController();
+    let heardAt = performance.now();
+    let inJob = false;
+    const heard = (job: boolean) => () => {
+      heardAt = performance.now();
+      inJob = job;
+    };
+    events.on('job:start', heard(true));
+    for (const event of ['job:complete', 'worker:getJob:empty'] as const) events.on(event, heard(false));
+    const ticking = setInterval(() => {
+      if (performance.now() - heardAt > (inJob ? longestJobMs : silentMs)) over.abort();
+    }, 1_000);
+    return {
+      events,
+      silence: once(over.signal, 'abort').then(() => 'silent' as const),
+      closed: closing.signal.aborted
+        ? Promise.resolve('closed' as const)
+        : once(closing.signal, 'abort').then(() => 'closed' as const),
+      end: () => clearInterval(ticking),
+    };
   }
 }
 

@@ -13,7 +13,7 @@ async function startWorker(): Promise<Running> {
   return running;
 }
 
-const until = (what: () => Promise<unknown>) => vi.waitFor(what, { timeout: 15_000, interval: 50 });
+const until = (what: () => Promise<unknown>) => vi.waitFor(what, { timeout: 30_000, interval: 50 });
 
 async function stop({ child, ended }: Running): Promise<void> {
   child.kill('SIGTERM');
@@ -59,6 +59,21 @@ test('a worker whose connections are cut again and again goes on', async () => {
     await db.admin`select planledger_jobs.add_job('prune')`;
     await until(async () => expect(await events()).toBe(0));
   }
-  await running.child.kill('SIGTERM');
+  running.child.kill('SIGTERM');
+  expect(await running.ended).toMatchObject({ code: 0 });
+}, 150_000);
+
+test('a worker whose connections are cut while it starts goes on too', async () => {
+  const running = await startWorker();
+  for (let cuts = 0; cuts < 3; ) {
+    const cut = await db.admin`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'planledger worker'`;
+    if (cut.length > 0) cuts += 1;
+    expect(running.child.exitCode).toBe(null);
+  }
+  await db.admin`select planledger_jobs.add_job('prune')`;
+  await until(async () => expect(await db.admin`select from planledger_jobs.jobs where locked_at is null`).toEqual([]));
+  running.child.kill('SIGTERM');
   expect(await running.ended).toMatchObject({ code: 0 });
 });
