@@ -59,6 +59,22 @@ async function call(signature: Signature, pool: Sql | TransactionSql, values: Va
   }
 }
 
+/**
+ * Runs several calls in one transaction, so that they succeed or fail together. Like a single call it waits for a place
+ * in the pool and leaves that queue with `signal`, which cancels its writes too.
+ *
+ * @throws PlanledgerError of a call; the reason of `signal` before it began; the driver's error where it cannot begin
+ *   or commit.
+ */
+export async function inTransaction<T>(
+  sql: Sql,
+  signal: AbortSignal,
+  work: (ledger: Ledger) => Promise<T>,
+): Promise<T> {
+  const begin = () => sql.begin((transaction) => work(withSignal(createLedger(transaction), signal)));
+  return (await placesOf(sql).run(begin, signal)) as T;
+}
+
 const places = new WeakMap<Sql, Places>();
 
 /** As many calls as the pool has connections: a call whose caller goes can leave our queue, and not the driver's. */

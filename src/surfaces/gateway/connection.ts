@@ -13,7 +13,8 @@ import type { Subscriber, Subscriptions } from './subscriptions.ts';
 /** What every connection of a gateway works with. */
 export interface GatewayServices {
   ledger: Ledger;
-  transaction: ActionContext['transaction'];
+  /** Runs several calls in one transaction, until `signal` cancels it. */
+  transaction<T>(work: (ledger: Ledger) => Promise<T>, signal: AbortSignal): Promise<T>;
   logger: Logger;
   actions: Record<string, Action>;
   subscriptions: Subscriptions;
@@ -88,7 +89,7 @@ export function serveConnection(socket: WebSocket, token: string, tokenId: strin
         caller = await authenticated();
         const context: ActionContext = {
           ledger: withSignal(ledger, gone.signal),
-          transaction: (work) => transaction((calls) => work(withSignal(calls, gone.signal))),
+          transaction: (work) => transaction(work, gone.signal),
           caller,
           subscriptions: mine,
         };

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { type FeedOptions, openFeed } from '../../events/feed.ts';
 import type { Ledger } from '../../ledger/generated.ts';
-import { createLedger } from '../../ledger/ledger.ts';
+import { inTransaction } from '../../ledger/ledger.ts';
 import type { Sql } from '../../postgres/connect.ts';
 import { authenticate, bearerToken } from '../caller.ts';
 import { type Allowed, requireKnownOrigin } from '../http/origin.ts';
@@ -51,8 +51,8 @@ export function gateway(app: FastifyInstance, options: GatewayOptions, allowed: 
     logger,
     subscriptions,
     actions: { ...pingActions, ...taskActions, ...planActions, ...commentActions },
-    async transaction<T>(work: (ledger: Ledger) => Promise<T>): Promise<T> {
-      const answer = (await sql.begin((transaction) => work(createLedger(transaction)))) as T;
+    async transaction<T>(work: (ledger: Ledger) => Promise<T>, signal: AbortSignal): Promise<T> {
+      const answer = await inTransaction(sql, signal, work);
       hint();
       return answer;
     },
