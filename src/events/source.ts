@@ -21,7 +21,7 @@ const connections = 2;
  *   that is there (again); never where a PgBouncer stands between. None is listened for when absent.
  */
 export function openSource(sql: Sql, onHint?: () => void): Source {
-  const pool = poolLike(sql, connections, `${sql.options.connection.application_name}, events`);
+  const pool = poolLike(sql, connections, 'planledger events');
   let waiting = 0;
   let heardAt = 0;
   if (onHint !== undefined && sql.options.prepare) {

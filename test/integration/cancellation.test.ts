@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import type { PlanledgerError } from '../../src/ledger/errors.ts';
-import { createLedger, withSignal } from '../../src/ledger/ledger.ts';
+import { createLedger, inTransaction, withSignal } from '../../src/ledger/ledger.ts';
 import { connect, openPool } from '../../src/postgres/connect.ts';
 import { openFaultyNetwork } from '../chaos/support/faulty-network.ts';
 import { holdPlanLock, untilWaiting } from '../chaos/support/locks.ts';
@@ -208,4 +208,27 @@ test('a query that fails behind a row of its answer leaves nothing before the an
     await expect(sql`select 1 / (2 - n) from generate_series(1, 3) as n`).rejects.toMatchObject({ code: '22012' });
     await call();
   }
+});
+
+test('a transaction that waits for a connection leaves the queue with its signal, and is never begun', async () => {
+  const sql = await connect(db.url, { max: 1 });
+  onTestFinished(() => sql.end({ timeout: 1 }));
+  let finish = () => {};
+  const first = inTransaction(
+    sql,
+    new AbortController().signal,
+    () => new Promise<void>((resolve) => (finish = resolve)),
+  );
+  const gone = new AbortController();
+  let begun = false;
+  const second = inTransaction(sql, gone.signal, async () => {
+    begun = true;
+  });
+  const reason = new Error('the client left');
+  gone.abort(reason);
+  await expect(second).rejects.toBe(reason);
+  finish();
+  await first;
+  await inTransaction(sql, new AbortController().signal, async (ledger) => void (await ledger.errorCatalog({})));
+  expect(begun).toBe(false);
 });
