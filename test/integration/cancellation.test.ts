@@ -213,12 +213,8 @@ test('a query that fails behind a row of its answer leaves nothing before the an
 test('a transaction that waits for a connection leaves the queue with its signal, and is never begun', async () => {
   const sql = await connect(db.url, { max: 1 });
   onTestFinished(() => sql.end({ timeout: 1 }));
-  let finish = () => {};
-  const first = inTransaction(
-    sql,
-    new AbortController().signal,
-    () => new Promise<void>((resolve) => (finish = resolve)),
-  );
+  const work = Promise.withResolvers<void>();
+  const first = inTransaction(sql, new AbortController().signal, () => work.promise);
   const gone = new AbortController();
   let begun = false;
   const second = inTransaction(sql, gone.signal, async () => {
@@ -227,7 +223,7 @@ test('a transaction that waits for a connection leaves the queue with its signal
   const reason = new Error('the client left');
   gone.abort(reason);
   await expect(second).rejects.toBe(reason);
-  finish();
+  work.resolve();
   await first;
   await inTransaction(sql, new AbortController().signal, async (ledger) => void (await ledger.errorCatalog({})));
   expect(begun).toBe(false);

@@ -4,17 +4,20 @@ import { startEmbedded } from '../../postgres/embedded.ts';
 import { isUnreachable, ObstacleError } from './failure.ts';
 import type { Lifetime } from './lifetime.ts';
 import { note } from './output.ts';
-import { findRunning } from './running.ts';
+import { findRunning, type RunningInfo } from './running.ts';
 import { takeStartLock } from './start-lock.ts';
 
 const maxAttempts = 20;
 const pauseMs = 500;
+const answerMs = 2_000;
 
 /** Takes the data folder for this process, with the database that DATABASE_URL names. */
 export async function useExternal(life: Lifetime, databaseUrl: string, dataDir: string): Promise<string> {
   const lock = await takeStartLock(databaseUrl, dataDir, life);
   if (lock === undefined) throw await alreadyRunning(dataDir);
   life.defer(() => lock.release());
+  // One that uses another database has its lock there.
+  if (await answers(await findRunning(dataDir))) throw await alreadyRunning(dataDir);
   return databaseUrl;
 }
 
@@ -46,6 +49,15 @@ export async function useEmbedded(life: Lifetime, dataDir: string): Promise<stri
     });
     return await ownDatabase(server.url);
   }
+}
+
+/** Whether a start that says it runs does: its process may be another's by now. */
+async function answers(running: RunningInfo | undefined): Promise<boolean> {
+  if (running === undefined) return false;
+  return await fetch(`${running.url}/healthz`, { signal: AbortSignal.timeout(answerMs) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 }
 
 async function alreadyRunning(dataDir: string): Promise<ObstacleError> {

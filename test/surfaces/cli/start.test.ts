@@ -112,6 +112,20 @@ test('a second start on one data folder is refused with what to do, and leaves t
   expect(await stop(first)).toBe(0);
 });
 
+test('a second start is refused too where DATABASE_URL names the database of the first', async () => {
+  const dataDir = path.join(folder.path, 'twice by url');
+  const first = start(dataDir);
+  const info = await ready(first, first.file);
+  const args = ['start', '--port', '0', '--data-dir', dataDir];
+  const second = await cli(args, { env: { DATABASE_URL: String(info.database_url) } });
+  expect(second).toMatchObject({ code: 1, stdout: '' });
+  expect(second.stderr).toContain(
+    `Another \`planledger start\` is using ${dataDir} (pid ${first.child.pid}, ${info.url})`,
+  );
+  expect(await cli(['plan', 'append', 'sample-task', 'still here', '--data-dir', dataDir])).toMatchObject({ code: 0 });
+  expect(await stop(first)).toBe(0);
+});
+
 test('a damaged running.json is replaced by a start, and taken for none while one runs', async () => {
   const dataDir = path.join(folder.path, 'twice');
   const described = path.join(dataDir, 'running.json');
