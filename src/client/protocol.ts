@@ -63,7 +63,7 @@ export interface Actions {
   'task.archive': [OnTask, { id: string; archived_at: string }];
   'task.delete': [OnTask, { id: string }];
   'task.subscribe': [OnTask, Subscription];
-  'task.unsubscribe': [OnTask, OnTask];
+  'task.unsubscribe': [OnTask, Subscription];
   'task.plan.get': [OnTask, Plan | null];
   'task.plan.create': [Document, Written];
   'task.plan.update': [Document, Written];

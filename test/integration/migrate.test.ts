@@ -137,6 +137,14 @@ test('functions whose file changed are applied again, with a changed signature t
   expect(await snapshot(url)).toBe(before);
 });
 
+test('a job queue that was dropped is made again', async () => {
+  const url = await freshDatabase(server());
+  await withClient(url, (client) => client.query('drop schema planledger_jobs cascade'));
+  expect(await migrate(url)).toEqual({ applied: [], functionsApplied: true });
+  await withClient(url, (client) => client.query("select planledger_jobs.add_job('prune')"));
+  expect(await migrate(url)).toEqual({ applied: [], functionsApplied: false });
+});
+
 test('a database that is not UTF8 is refused and left alone', async () => {
   const url = await emptyDatabase(server(), "encoding 'LATIN1' locale_provider 'libc' locale 'C' template template0");
   await expect(migrate(url)).rejects.toThrow(/LATIN1.*UTF8.*create database/s);

@@ -4,7 +4,7 @@ import { programVersion } from '../../version.ts';
 import { addCommentCommands } from './comment.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addEventCommands } from './events.ts';
-import { describeFailure, failureText } from './failure.ts';
+import { describeFailure, failureText, ObstacleError } from './failure.ts';
 import { addMcpCommand } from './mcp.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { visible } from './output.ts';
@@ -46,8 +46,12 @@ addEventCommands(program);
 // `planledger … | head` closes the pipe early, which is no failure. What serves stops as Ctrl-C would stop it.
 process.stdout.once('error', (error: NodeJS.ErrnoException) => {
   process.stdout.on('error', () => {});
-  if (error.code !== 'EPIPE') throw error;
-  if (process.listenerCount('SIGTERM') === 0) process.exit(0);
+  if (error.code !== 'EPIPE') {
+    const full = new ObstacleError('output_failed', `The output cannot be written (${error.message}).`, 'Make room.');
+    process.stderr.write(failureText(full));
+    process.exitCode = 1;
+  }
+  if (process.listenerCount('SIGTERM') === 0) process.exit();
   process.kill(process.pid, 'SIGTERM');
 });
 // Nobody reads what a person may want to know.

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
+import { maxMessageBytes } from '../message.ts';
 import { UsageError } from './failure.ts';
 
 /**
@@ -27,6 +28,10 @@ export async function readText(argument: string | undefined, file: string | unde
 }
 
 function decode(bytes: Uint8Array, source: string): string {
+  // What the rules allow is far less, and PostgreSQL refuses what is far more in words of its own.
+  if (bytes.length > maxMessageBytes) {
+    throw new UsageError(`${source} has ${bytes.length} bytes, more than any text here may have.`, 'Send less of it.');
+  }
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

@@ -40,7 +40,8 @@ export function serveConnection(socket: WebSocket, token: string, tokenId: strin
   const waiting: { data: RawData; isBinary: boolean }[] = [];
   let inFlight = 0;
   let subscribing: Promise<unknown> = Promise.resolve();
-  const self: Subscriber = { tokenId, send };
+  const tokenEnded = () => socket.close(closeCode.unauthorized, 'the token does not work any more');
+  const self: Subscriber = { tokenId, send, tokenEnded };
   const mine = {
     add: (taskId: string) => subscriptions.add(taskId, self),
     remove: (taskId: string) => subscriptions.remove(taskId, self),
@@ -120,7 +121,7 @@ export function serveConnection(socket: WebSocket, token: string, tokenId: strin
     const address = addressOf(value);
     if (thrown instanceof EnvelopeError) {
       send(errorFrame(address, thrown));
-      if (thrown.code === 'UNAUTHORIZED') socket.close(closeCode.unauthorized, 'the token does not work any more');
+      if (thrown.code === 'UNAUTHORIZED') tokenEnded();
       return;
     }
     if (gone.signal.aborted) return; // nobody is there, and what was cancelled with the connection is no failure

@@ -99,7 +99,8 @@ async function audienceOf(
     const row = byToken.get(subscriber.tokenId);
     if (row?.reaches) return subscriber;
     subscriptions.end(taskId, subscription);
-    if (row !== undefined && (deleted || row.task_gone)) tell([subscriber], [planDeleted(taskId, null)]);
+    if (row === undefined) subscriber.tokenEnded();
+    else if (deleted || row.task_gone) tell([subscriber], [planDeleted(taskId, null)]);
     return [];
   });
   return { subscribers, principal: rows.find(({ reaches }) => reaches)?.principal_id };

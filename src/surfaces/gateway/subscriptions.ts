@@ -2,6 +2,8 @@
 export interface Subscriber {
   tokenId: string;
   send(frame: string): void;
+  /** Called when its token was found not to work any more. */
+  tokenEnded(): void;
 }
 
 /** That a connection wants to be told of a task, since it asked for it last. */

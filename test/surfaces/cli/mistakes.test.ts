@@ -2,7 +2,7 @@ import { access, chown, mkdir, readdir, readFile, writeFile } from 'node:fs/prom
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { cli, expectMistake, launch, nobody, startCli, succeed, useFolder } from './process.ts';
+import { cli, expectMistake, launch, main, nobody, startCli, succeed, useFolder } from './process.ts';
 
 const folder = useFolder();
 const nowhere = 'postgres://someone:secret@127.0.0.1:1/none';
@@ -176,4 +176,11 @@ test('start removes the ready file that a killed one left before anything that t
 test('an IPv6 address in a database URL is one host', async () => {
   const run = await cli(['plan', 'show', 't', '--token', 'x'], { env: { DATABASE_URL: 'postgres://u@[::1]:1/x' } });
   expectMistake(run, 1, 'database_unavailable', '::1:1');
+});
+
+test('a full disk for the output is said in words, and a text that is far too long too', async () => {
+  const full = await launch('sh', ['-c', `"${process.execPath}" "${main}" --help > /dev/full`], {}).ended;
+  expectMistake(full, 1, 'output_failed: The output cannot be written');
+  const long = await cli(['plan', 'append', 'x', '-'], { input: 'a'.repeat(9_000_000) });
+  expectMistake(long, 2, 'stdin has 9000000 bytes, more than any text here may have');
 });

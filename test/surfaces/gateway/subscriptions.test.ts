@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createSubscriptions } from '../../../src/surfaces/gateway/subscriptions.ts';
 
-const subscriber = { tokenId: 'token', send: () => {} };
+const subscriber = { tokenId: 'token', send: () => {}, tokenEnded: () => {} };
 
 test('a subscription that was asked for again meanwhile outlives the end of the earlier one', () => {
   const subscriptions = createSubscriptions();

@@ -1,4 +1,4 @@
-import { type Action, defineAction, field } from '../action.ts';
+import { type Action, type ActionContext, defineAction, field } from '../action.ts';
 
 /** `task.*`, subscriptions included. */
 export const taskActions: Record<string, Action> = {
@@ -24,20 +24,11 @@ export const taskActions: Record<string, Action> = {
   ),
   'task.subscribe': {
     inOrder: true,
-    ...defineAction({ task_id: field.taskId }, async ({ ledger, caller, subscriptions }, { task_id }) => {
+    ...defineAction({ task_id: field.taskId }, async (context, { task_id }) => {
       // Before the state is read: what is committed after that is notified, and nothing falls between.
-      const undo = subscriptions.add(task_id);
+      const undo = context.subscriptions.add(task_id);
       try {
-        const by = { principal: caller.principal_id, task_id };
-        const [plan, comments] = await Promise.all([ledger.planGet(by), ledger.commentList(by)]);
-        return {
-          task_id,
-          plan_id: plan?.id ?? null,
-          version: plan?.version ?? null,
-          revision_number: plan?.revision_number ?? null,
-          comments_plan_id: comments.plan_id,
-          comments_revision: comments.revision,
-        };
+        return await whereItStands(context, task_id);
       } catch (error) {
         undo();
         throw error;
@@ -46,9 +37,22 @@ export const taskActions: Record<string, Action> = {
   },
   'task.unsubscribe': {
     inOrder: true,
-    ...defineAction({ task_id: field.taskId }, async ({ subscriptions }, { task_id }) => {
-      subscriptions.remove(task_id);
-      return { task_id };
+    ...defineAction({ task_id: field.taskId }, (context, { task_id }) => {
+      context.subscriptions.remove(task_id); // whether the caller still reaches the task or not
+      return whereItStands(context, task_id);
     }),
   },
 };
+
+async function whereItStands({ ledger, caller }: ActionContext, task_id: string): Promise<object> {
+  const by = { principal: caller.principal_id, task_id };
+  const [plan, comments] = await Promise.all([ledger.planGet(by), ledger.commentList(by)]);
+  return {
+    task_id,
+    plan_id: plan?.id ?? null,
+    version: plan?.version ?? null,
+    revision_number: plan?.revision_number ?? null,
+    comments_plan_id: comments.plan_id,
+    comments_revision: comments.revision,
+  };
+}
