@@ -13,6 +13,7 @@ export const pages = [
   'docs/dba.md',
   'docs/performance.md',
   'docs/scaling.md',
+  'docs/websocket.md',
 ] as const;
 
 export type Page = (typeof pages)[number];

@@ -10,7 +10,7 @@ import { executedBlocks, root } from './blocks.ts';
 
 const db = useDatabase();
 
-test('every ts block of README.md and docs/errors.md has the right types and prints what its comments say', async () => {
+test('every ts block of the pages has the right types and prints what its comments say', async () => {
   const administrator = createLedger(db.admin);
   await administrator.workspaceCreate({ name: 'Sample', workspace_id: 'sample' });
   const { id } = await administrator.principalCreate({ workspace_id: 'sample', kind: 'user' });
@@ -20,7 +20,8 @@ test('every ts block of README.md and docs/errors.md has the right types and pri
 
   const folder = await mkdtemp(path.join(os.tmpdir(), 'planledger-docs-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const blocks = [...(await executedBlocks('README.md', 'ts')), ...(await executedBlocks('docs/errors.md', 'ts'))];
+  const tsPages = ['README.md', 'docs/errors.md', 'docs/websocket.md'] as const;
+  const blocks = (await Promise.all(tsPages.map((page) => executedBlocks(page, 'ts')))).flat();
   const files = blocks.map((block, index) => ({ block, file: path.join(folder, `block-${index}.mts`) }));
   const library = JSON.stringify(path.join(root, 'src/index.ts'));
   const client = JSON.stringify(path.join(root, 'src/client/index.ts'));

@@ -46,9 +46,9 @@ export function addCommentCommands(program: Command): void {
   );
 
   textCommand(comment, 'add', 'comment on a part of a plan', '<task>')
-    .requiredOption('--about <text>', 'the part of the plan it is about')
+    .requiredOption('--about <text>', 'the part of the plan it is about (required; not looked for in the plan)')
     .option('--id <uuid>', 'an id of yours, which makes a repeat harmless (default: a generated one)')
-    .option('--from <position>', 'where that part begins, for editors that show it', position, 0)
+    .option('--from <position>', 'where that part begins in an editor that shows it', position, 0)
     .option('--to <position>', 'where it ends (default: where it begins)', position)
     .action(async (task: string, text: string | undefined, options: AddOptions) => {
       const body = await readText(text, options.file);

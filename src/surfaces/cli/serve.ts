@@ -20,7 +20,7 @@ export function addServeCommand(program: Command): void {
   const list = (value: string, before: string[] | undefined) => [...(before ?? []), value];
   program
     .command('serve')
-    .description('serve MCP over HTTP on a database; any number of these may share one')
+    .description('serve MCP over HTTP, and WebSocket, on a database; any number of these may share one')
     .option('--database-url <url>', 'database to use (default: DATABASE_URL)')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 for any free one', portNumber, defaultPort)
@@ -51,7 +51,8 @@ async function serve(options: ServeOptions): Promise<void> {
       ...(options.allowedHost && { allowedHosts: options.allowedHost }),
       ...(options.allowedOrigin && { allowedOrigins: options.allowedOrigin }),
     });
-    printLine(`Planledger serves MCP on ${baseUrl(options.host, address.port)}/mcp`);
+    const url = baseUrl(options.host, address.port);
+    printLine(`Planledger serves MCP on ${url}/mcp and WebSocket on ${url.replace(/^http/, 'ws')}/ws`);
     if (options.allowedHost === undefined && !address.address.startsWith('127.') && address.address !== '::1') {
       note('It answers clients that address it as localhost; name its other host names with --allowed-host.');
     }

@@ -18,6 +18,7 @@ export function banner(running: RunningInfo, dataDir: string): string[] {
     '',
     `  URL       ${running.url}`,
     `  MCP       ${running.mcp_url}`,
+    `  WebSocket ${running.ws_url}`,
     `  Token     ${running.token ?? '(none: make one as shown below)'}`,
     `  Database  ${running.database_url}`,
     '',

@@ -26,7 +26,9 @@ interface StartOptions {
 export function addStartCommand(program: Command): void {
   program
     .command('start')
-    .description('everything in one: a PostgreSQL of its own (or that of DATABASE_URL), a sample plan, MCP over HTTP')
+    .description(
+      'everything in one: a PostgreSQL of its own (or that of DATABASE_URL), a sample plan, MCP over HTTP, WebSocket',
+    )
     .option('--port <number>', 'port of the HTTP server; 0 for any free one', portNumber, defaultPort)
     .option('--data-dir <dir>', 'folder for the data', defaultDataDir)
     .option('--ready-file <file>', 'write URLs, token and pid there as JSON once everything is ready')

@@ -11,7 +11,9 @@ import { printLine } from './output.ts';
 export function addWorkerCommand(program: Command): void {
   program
     .command('worker')
-    .description('run jobs on a database: prunes events; any number of these may share one')
+    .description(
+      'run jobs on a database: prune events and request ids every five minutes; any number of these may share one',
+    )
     .option('--database-url <url>', 'database to use (default: DATABASE_URL)')
     .action(work);
 }

@@ -18,6 +18,8 @@ export interface ActionContext {
 
 /** One action of the WebSocket: its payload's form and its call. */
 export interface Action {
+  /** The payload fields it takes. */
+  fields: readonly string[];
   /** Whether it waits for those before it on its connection that do so too. */
   inOrder?: boolean;
   /** @throws EnvelopeError VALIDATION_ERROR, or what the ledger decides. */
@@ -54,6 +56,7 @@ type Call = (context: ActionContext, values: unknown) => Promise<unknown>;
 
 function checked(schema: z.ZodType, known: string[], call: Call): Action {
   return {
+    fields: known,
     async run(context, payload) {
       const parsed = schema.safeParse(payload);
       if (!parsed.success) throw new EnvelopeError('VALIDATION_ERROR', problem(parsed.error.issues[0], known));
