@@ -30,7 +30,8 @@ export interface Client {
   /**
    * Sends one request and answers its payload. While the connection is away it waits for the next one.
    *
-   * @throws GatewayError with the code of the refusal; `connection_lost` where the connection went before the answer.
+   * @throws GatewayError with the code of the refusal; `connection_lost` where the connection went before the answer, and
+   *   `UNAUTHORIZED` where the token does not work.
    */
   request<Action extends keyof Actions>(action: Action, payload: Actions[Action][0]): Promise<Actions[Action][1]>;
   /** Starts the notifications of a task, over reconnects too, until the function it answers is called. */
@@ -43,6 +44,10 @@ const firstPauseMs = 100;
 const longestPauseMs = 10_000;
 const againMs = 1_000;
 const unauthorized = 4401;
+const tokenEnded = ['UNAUTHORIZED', 'The token does not work.'] as const;
+
+/** With these codes a request fails for its connection, and not for what it asks. */
+export const goneCodes: ReadonlySet<string> = new Set(['connection_lost', 'UNAUTHORIZED']);
 
 interface Pending {
   frame: string;
@@ -124,12 +129,12 @@ export function openClient({ url, token, onState, quietMs = 15_000 }: ClientOpti
     if (state === 'closed') return;
     socket.onmessage = null;
     quiet = 0;
-    failPending(({ sent }) => sent);
     if (code === unauthorized) {
       become('unauthorized');
-      failPending(() => true);
+      failPending(() => true, ...tokenEnded);
       return;
     }
+    failPending(({ sent }) => sent);
     become('waiting');
     timer = setTimeout(open, pauseMs * (0.5 + Math.random()));
     pauseMs = Math.min(2 * pauseMs, longestPauseMs);
@@ -145,8 +150,9 @@ export function openClient({ url, token, onState, quietMs = 15_000 }: ClientOpti
     action: Action,
     payload: Actions[Action][0],
   ): Promise<Actions[Action][1]> {
-    if (state === 'closed' || state === 'unauthorized') {
-      return Promise.reject(new GatewayError('connection_lost', `The connection is ${state}. Nothing was sent.`));
+    if (state === 'unauthorized') return Promise.reject(new GatewayError(...tokenEnded));
+    if (state === 'closed') {
+      return Promise.reject(new GatewayError('connection_lost', 'The client is closed. Nothing was sent.'));
     }
     requests += 1;
     const id = `r${requests}`;
@@ -179,12 +185,15 @@ export function openClient({ url, token, onState, quietMs = 15_000 }: ClientOpti
   }
 
   /** What was not sent was not done, and may wait for the next connection. */
-  function failPending(which: (call: Pending) => boolean): void {
-    const message = 'The connection went before the answer came.';
+  function failPending(
+    which: (call: Pending) => boolean,
+    code = 'connection_lost',
+    message = 'The connection went before the answer came.',
+  ): void {
     for (const [id, call] of pending) {
       if (!which(call)) continue;
       pending.delete(id);
-      call.reject(new GatewayError('connection_lost', message, {}, call.sent ? 'unknown' : false));
+      call.reject(new GatewayError(code, message, {}, call.sent ? 'unknown' : false));
     }
   }
 
@@ -193,7 +202,8 @@ export function openClient({ url, token, onState, quietMs = 15_000 }: ClientOpti
       const subscription = await request('task.subscribe', { task_id: taskId });
       for (const listener of listeners.get(taskId) ?? []) listener.subscribed?.(subscription);
     } catch (error) {
-      if (!(error instanceof GatewayError) || error.code === 'connection_lost') return; // the next one tries again
+      // The next connection tries again, unless there is none.
+      if (!(error instanceof GatewayError) || goneCodes.has(error.code)) return;
       if (error.code !== 'task_unreachable') {
         setTimeout(() => listeners.has(taskId) && void resubscribe(taskId), againMs);
         return;

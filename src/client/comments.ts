@@ -1,4 +1,4 @@
-import type { Client } from './client.ts';
+import { type Client, goneCodes } from './client.ts';
 import type { Comment, CommentSnapshot, GatewayError } from './protocol.ts';
 
 /** The pending comments of one task, kept as the database has them. */
@@ -113,7 +113,7 @@ export async function followComments(
   function relist(): void {
     list().catch(({ code }: GatewayError) => {
       // After a reconnect comments are listed anyway, and what is out of reach has none to list.
-      if (closed || code === 'connection_lost' || code === 'task_unreachable') return;
+      if (closed || goneCodes.has(code) || code === 'task_unreachable') return;
       setTimeout(relist, againMs);
     });
   }

@@ -179,7 +179,7 @@ test('what is asked for when the connection opens is asked once', async () => {
 test('a token that never worked ends the client too', async () => {
   const { port } = await listen();
   const { client, states } = connect(port, 'plt_wrong');
-  await expect(client.request('task.list', {})).rejects.toMatchObject({ code: 'connection_lost' });
+  await expect(client.request('task.list', {})).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
   await expect.poll(() => states.at(-1)).toBe('unauthorized');
 });
 
@@ -248,5 +248,5 @@ test('a token that is revoked ends the client, which does not try again', async 
   await createLedger(db.admin).tokenRevoke({ token_id: tokens.user.id });
   await expect(client.request('task.plan.get', { task_id: task })).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
   await expect.poll(() => states).toEqual(['open', 'unauthorized']);
-  await expect(client.request('task.plan.get', { task_id: task })).rejects.toMatchObject({ code: 'connection_lost' });
+  await expect(client.request('task.plan.get', { task_id: task })).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
 });
