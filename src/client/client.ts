@@ -21,7 +21,7 @@ export interface TaskListener {
   notified(notification: Notification): void;
   /** Called when notifications begin, and again after each reconnect, when some may have been missed. */
   subscribed?(subscription: Subscription): void;
-  /** Called when the task is out of reach after a reconnect; it is not subscribed to any more. */
+  /** Called when the task was deleted, or is out of reach after a reconnect; it is not subscribed to any more. */
   refused?(error: GatewayError): void;
 }
 
@@ -172,7 +172,10 @@ export function openClient({ url, token, onState, quietMs = 15_000 }: ClientOpti
   function heard(text: string): void {
     const { id, type, action, payload } = JSON.parse(text);
     if (type === 'notification') {
-      for (const listener of listeners.get(payload.task_id) ?? []) listener.notified({ action, payload });
+      const { task_id, plan_id } = payload;
+      for (const listener of listeners.get(task_id) ?? []) listener.notified({ action, payload });
+      // The task may have gone, and its subscription with it.
+      if (action === 'task.plan.deleted' && plan_id === null && listeners.has(task_id)) void resubscribe(task_id);
       return;
     }
     const call = pending.get(id);

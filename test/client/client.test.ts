@@ -176,6 +176,16 @@ test('what is asked for when the connection opens is asked once', async () => {
   expect(rows).toHaveLength(1);
 });
 
+test('a task that is deleted ends its subscription with a refusal', async () => {
+  const { task, user, tokens } = await makePlan();
+  const { port } = await listen();
+  const { client } = connect(port, tokens.user.token);
+  const refusals: string[] = [];
+  await client.subscribe(task, { notified: () => {}, refused: ({ code }) => refusals.push(code) });
+  await db.ledger.taskDelete({ principal: user, task_id: task });
+  await expect.poll(() => refusals, { timeout: 5_000 }).toEqual(['task_unreachable']);
+});
+
 test('a token that never worked ends the client too', async () => {
   const { port } = await listen();
   const { client, states } = connect(port, 'plt_wrong');
