@@ -28,6 +28,18 @@ grant execute on function
   planledger.session_set_primary(uuid, text, text),
   planledger.session_set_state(uuid, text, text, text, text),
   planledger.session_close(uuid, text, text),
+  planledger.message_add(uuid, text, text, text, text, jsonb, boolean, boolean, uuid[], xid8, text),
+  planledger.queue_add(uuid, text, text, text, text, jsonb, boolean, boolean, uuid[], xid8, text),
+  planledger.queue_append(uuid, text, text, text, text),
+  planledger.queue_auto_run_set(uuid, text, text, boolean),
+  planledger.queue_cancel(uuid, text, text),
+  planledger.queue_drain(uuid, text, text),
+  planledger.queue_get(uuid, text, text),
+  planledger.queue_remove(uuid, text, text, uuid),
+  planledger.queue_reorder(uuid, text, text, uuid[], uuid),
+  planledger.queue_send_now(uuid, text, text, uuid[], uuid),
+  planledger.queue_update(uuid, text, text, uuid, text),
+  planledger.admission_lease(uuid, text),
   planledger.token_authenticate(bytea),
   planledger.event_audience(text, uuid[]),
   planledger.events_read(text),
@@ -35,12 +47,22 @@ grant execute on function
   planledger.content_max_bytes()
 to planledger_app;
 
-grant usage on type planledger.plan_write_ack, planledger.comment_snapshot, planledger.session to planledger_app;
+grant usage on type planledger.plan_write_ack, planledger.comment_snapshot, planledger.session, planledger.delivery,
+  planledger.queue to planledger_app;
 
 grant execute on function planledger.installation() to planledger_app, planledger_reader;
 
 grant usage on schema planledger to planledger_worker;
-grant execute on function planledger.events_prune(interval), planledger.requests_prune(interval) to planledger_worker;
+grant execute on function
+  planledger.events_prune(interval),
+  planledger.requests_prune(interval),
+  planledger.receipt_reserve(text, uuid, text, interval),
+  planledger.receipt_mark_attempted(text, uuid, interval),
+  planledger.receipt_acknowledge(text, uuid),
+  planledger.receipt_end_attempt(text, uuid, text, text),
+  planledger.receipt_release(text, uuid, text),
+  planledger.receipts_reconcile()
+to planledger_worker;
 
 -- The view of locks computes the key of each task's.
 grant execute on function planledger.lock_key(text, text) to planledger_reader;

@@ -32,6 +32,11 @@ begin
     end if;
   end loop;
 
+  -- What accepts a prompt gives it a job in the same transaction.
+  if not pg_has_role('planledger_owner', 'planledger_worker', 'member') then
+    grant planledger_worker to planledger_owner;
+  end if;
+
   if not exists (select from pg_namespace where nspname = 'planledger') then
     create schema planledger authorization planledger_owner;
   end if;

@@ -2,6 +2,11 @@
 
 import type { CallOptions } from './ledger.ts';
 
+/** A row of `admission_lease`. */
+export interface AdmissionLeaseRow {
+  admission_lease: string;
+}
+
 /** A row of every comment function: all pending comments of a task, in one committed state. */
 export interface CommentSnapshot {
   task_id: string;
@@ -61,6 +66,20 @@ export interface InstallationRow {
   functions_sha256: string;
 }
 
+/** A row of every function that accepts a prompt. */
+export interface Delivery {
+  id: string;
+  task_id: string;
+  session_id: string;
+  action: string;
+  client_id: string;
+  state: string;
+  content: string;
+  comments: PlanComment[];
+  replayed: boolean;
+  created_at: Date;
+}
+
 /** A row of every plan write. */
 export interface PlanWriteAck {
   task_id: string;
@@ -118,6 +137,56 @@ export interface PrincipalCreateRow {
   scopes: string[];
   task_id: string | null;
   session_id: string | null;
+}
+
+/** A row of every function of a queue. */
+export interface Queue {
+  task_id: string;
+  session_id: string;
+  queue_incarnation: string;
+  entries: QueueEntry[];
+  count: number;
+  max: number;
+  auto_run: boolean;
+}
+
+/** A row of `receipt_acknowledge`. */
+export interface ReceiptAcknowledgeRow {
+}
+
+/** A row of `receipt_end_attempt`. */
+export interface ReceiptEndAttemptRow {
+}
+
+/** A row of `receipt_mark_attempted`. */
+export interface ReceiptMarkAttemptedRow {
+  outcome: string;
+  message_id: string;
+  content: string;
+  plan_mode: boolean;
+  attachment_ids: string[];
+}
+
+/** A row of `receipt_release`. */
+export interface ReceiptReleaseRow {
+  receipt_release: string;
+}
+
+/** A row of `receipt_reserve`. */
+export interface ReceiptReserveRow {
+  outcome: string;
+  lease_token: string;
+  lease_expires_at: Date;
+  session_id: string;
+  agent_name: string;
+  transport: string | null;
+}
+
+/** A row of `receipts_reconcile`. */
+export interface ReceiptsReconcileRow {
+  released: string;
+  woken: string;
+  cleared: string;
 }
 
 /** A row of `requests_prune`. */
@@ -286,8 +355,29 @@ export interface PlanComment {
   updated_at: string;
 }
 
+/** A comment as a request names it. */
+export interface CommentReference {
+  id: string;
+  version: number;
+}
+
+/** A prompt that waits in a queue. */
+export interface QueueEntry {
+  id: string;
+  client_queue_id: string;
+  content: string;
+  comments: CommentReference[];
+  plan_mode: boolean;
+  author_kind: string;
+  author_name: string;
+  created_at: string;
+  updated_at: string;
+}
+
 /** One method for each function of the schema; its text is the comment on that function. */
 export interface Ledger {
+  /** Keeps every other admission, change of comments and plan deletion away from a task while turn-start hooks run, until the calling transaction ends; plan writes go on. Answers what message_add and queue_add take as p_lease, on another connection. Takes the lease lock. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
+  admissionLease(values: { principal: string; task_id: string | null }, options?: CallOptions): Promise<AdmissionLeaseRow>;
   /** Adds a comment to the plan p_plan_id, which must be the task's current one. p_comment_id: the caller's UUID, which makes a repeat harmless; p_body: 1 to 65,536 bytes and not only white space; p_selected_text: 1 to 262,144 bytes; 0 <= p_anchor_from <= p_anchor_to. A plan has at most 100 pending comments with 1,048,576 bytes in all. An id that was used before changes nothing: with the same data, or once its comment was deleted or delivered, the call succeeds. Takes the lease (shared) and admission locks, then the task row. Answers the snapshot. Raises validation_error, task_unreachable, comment_body_too_large, comment_selection_too_large, plan_busy, task_not_found, comment_id_conflict, plan_comments_changed, comment_limit_exceeded, isolation_not_supported. */
   commentCreate(values: { principal: string; task_id: string | null; plan_id: string | null; comment_id: string | null; body: string | null; selected_text: string | null; anchor_from: number; anchor_to: number }, options?: CallOptions): Promise<CommentSnapshot>;
   /** Deletes a pending comment of the current plan p_plan_id that is at p_expected_version; its id stays used. Takes the lease (shared) and admission locks, then the task row. Answers the snapshot. Raises validation_error, task_unreachable, plan_busy, task_not_found, plan_comments_changed, isolation_not_supported. */
@@ -308,6 +398,8 @@ export interface Ledger {
   eventsRead(values: { cursor?: string | null | undefined }, options?: CallOptions): Promise<EventsReadRow[]>;
   /** What is installed: one row for each migration applied, with the program version and the digest of db/functions applied last. */
   installation(values: {  }, options?: CallOptions): Promise<InstallationRow[]>;
+  /** Accepts a prompt for a session that waits for one, which is busy from then on. p_client_message_id (1 to 200 characters) makes a repeat harmless: it is answered with the stored delivery. p_content may be empty where p_plan_comment_refs, a list of {id, version} (at most 100), names comments of the current plan; they are put before it and consumed. The prompt has at most 1,048,576 bytes. p_attachments: staged files. p_lease: the admission lease of a turn-start hook; p_rerouted_session_id: where that hook sent it. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, idempotency_conflict, session_not_found, primary_session_changed, session_terminal, session_not_promptable, plan_comments_changed, prompt_too_large, attachment_not_found, admission_lease_lost, plan_busy, isolation_not_supported. */
+  messageAdd(values: { principal: string; task_id: string | null; session_id: string | null; client_message_id: string | null; content: string | null; plan_comment_refs?: CommentReference[] | null | undefined; require_primary_session?: boolean | null | undefined; plan_mode?: boolean | null | undefined; attachments?: string[] | null | undefined; lease?: string | null | undefined; rerouted_session_id?: string | null | undefined }, options?: CallOptions): Promise<Delivery>;
   /** Adds p_fragment to the end of the plan behind one blank line, at the cost of the fragment. p_title (1 to 200 characters; empty keeps the stored one); p_expected_version: checked when given; p_allow_truncation: refused when true; p_request_id (1 to 200 characters): makes a repeat harmless. The composed text has at most content_max_bytes(). Takes the plan lock. Not idempotent without p_request_id. Raises validation_error, task_unreachable, plan_content_required, plan_append_truncation_not_applicable, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, plan_version_conflict, plan_content_too_large, isolation_not_supported. */
   planAppend(values: { principal: string; task_id: string | null; fragment: string | null; title?: string | null | undefined; expected_version?: string | null | undefined; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined }, options?: CallOptions): Promise<PlanWriteAck>;
   /** Creates the plan of p_task_id with p_content; where a plan exists, replaces it under the rules of plan_replace. A new plan without a title is titled Plan; p_expected_version where no plan exists is a conflict. At most content_max_bytes(). p_title (1 to 200 characters; empty keeps the stored one). Under the agent policy an existing plan needs the current p_expected_version, and a text that keeps fewer than half of 2,000 characters or more needs p_allow_truncation; p_policy browser (users only) asks for neither, checks p_expected_version when given, and may store an empty text. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the plan lock. Raises validation_error, task_unreachable, plan_content_required, plan_content_too_large, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_version_required, plan_version_conflict, plan_truncation_rejected, plan_history_unavailable, isolation_not_supported. */
@@ -328,6 +420,38 @@ export interface Ledger {
   planRevert(values: { principal: string; task_id: string | null; revision_id: string | null; request_id?: string | null | undefined }, options?: CallOptions): Promise<PlanWriteAck>;
   /** Makes a principal of p_workspace_id: a user, a service, or an agent on p_task_id, whose session is p_session_id or a new one. p_display_name (1 to 200 characters) is the author name in history. p_scopes: some of plan:read, plan:write, task:read, task:write; writing includes reading. For administrators. Raises validation_error. */
   principalCreate(values: { workspace_id: string | null; kind: string | null; display_name?: string | null | undefined; scopes?: string[] | null | undefined; task_id?: string | null | undefined; session_id?: string | null | undefined }, options?: CallOptions): Promise<PrincipalCreateRow>;
+  /** Accepts a prompt as an entry of its own of a session's queue, whether the session is busy or not; queue_full at its most entries. Everything else as message_add, whose ids and these share one space for each task. Raises what message_add does, but for session_not_promptable, and queue_full. */
+  queueAdd(values: { principal: string; task_id: string | null; session_id: string | null; client_queue_id: string | null; content: string | null; plan_comment_refs?: CommentReference[] | null | undefined; require_primary_session?: boolean | null | undefined; plan_mode?: boolean | null | undefined; attachments?: string[] | null | undefined; lease?: string | null | undefined; rerouted_session_id?: string | null | undefined }, options?: CallOptions): Promise<Delivery>;
+  /** Puts p_content, one empty line between, behind the caller's last entry that waits, or into an entry of its own where there is none or it carries comments. p_client_queue_id makes a repeat harmless, as in queue_add. Takes the lease (shared), admission and session locks. Raises what queue_add does. */
+  queueAppend(values: { principal: string; task_id: string | null; session_id: string | null; client_queue_id: string | null; content: string | null }, options?: CallOptions): Promise<Delivery>;
+  /** Whether the head of a queue goes out by itself when the session waits for a prompt. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, plan_busy, isolation_not_supported. */
+  queueAutoRunSet(values: { principal: string; task_id: string | null; session_id: string | null; auto_run: boolean }, options?: CallOptions): Promise<Queue>;
+  /** Empties the queue of a session, which gets a new incarnation; comments that its entries carried stay consumed. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, plan_busy, isolation_not_supported. */
+  queueCancel(values: { principal: string; task_id: string | null; session_id: string | null }, options?: CallOptions): Promise<Queue>;
+  /** Has the head of the queue go out now, whether the queue runs by itself or not. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, session_terminal, session_not_promptable, plan_busy, isolation_not_supported. */
+  queueDrain(values: { principal: string; task_id: string | null; session_id: string | null }, options?: CallOptions): Promise<Queue>;
+  /** What waits in the queue of a session, in the order in which it goes out. Takes no lock. Raises validation_error, task_unreachable, session_not_found. */
+  queueGet(values: { principal: string; task_id: string | null; session_id: string | null }, options?: CallOptions): Promise<Queue>;
+  /** Takes one entry that waits out of the queue; comments that it carried stay consumed. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, queue_entry_not_found, plan_busy, isolation_not_supported. */
+  queueRemove(values: { principal: string; task_id: string | null; session_id: string | null; entry_id: string | null }, options?: CallOptions): Promise<Queue>;
+  /** Puts the entries that wait into the order of p_entry_ids, which names all of them, each once; otherwise, or where the queue is not at p_queue_incarnation (when given), queue_changed. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, queue_changed, plan_busy, isolation_not_supported. */
+  queueReorder(values: { principal: string; task_id: string | null; session_id: string | null; entry_ids: string[]; queue_incarnation?: string | null | undefined }, options?: CallOptions): Promise<Queue>;
+  /** Sends the entries p_entry_ids, in that order and one empty line between, in one prompt, before anything else: at once where the session waits for a prompt; where it is in a turn that can be cancelled (transport acp), when that turn has been. p_turn_id, when given, is the turn the caller saw: queue_changed where there is another. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, session_terminal, session_not_promptable, queue_entry_not_found, queue_changed, prompt_too_large, plan_busy, isolation_not_supported. */
+  queueSendNow(values: { principal: string; task_id: string | null; session_id: string | null; entry_ids: string[]; turn_id?: string | null | undefined }, options?: CallOptions): Promise<Queue>;
+  /** Replaces the text of an entry that waits, the whole of what the agent will get; comments that it carried stay consumed. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, queue_entry_not_found, prompt_too_large, plan_busy, isolation_not_supported. */
+  queueUpdate(values: { principal: string; task_id: string | null; session_id: string | null; entry_id: string | null; content: string | null }, options?: CallOptions): Promise<Queue>;
+  /** Says that the agent has the prompt of an attempted receipt. Takes the task row and the session lock. Raises lease_lost, plan_busy, isolation_not_supported. */
+  receiptAcknowledge(values: { task_id: string | null; token: string | null }, options?: CallOptions): Promise<ReceiptAcknowledgeRow>;
+  /** Says that the agent refused the prompt of an attempted receipt (p_state failed), or that nobody knows whether it has it (cleared), with p_failure for people; it is not sent again. The session waits for a prompt again. Takes the task row and the session lock. Raises validation_error, lease_lost, plan_busy, isolation_not_supported. */
+  receiptEndAttempt(values: { task_id: string | null; token: string | null; state: string | null; failure: string | null }, options?: CallOptions): Promise<ReceiptEndAttemptRow>;
+  /** Says that the prompt of a reserved receipt goes out now, writes it into the transcript and answers it: outcome attempted. After that it is acknowledged within p_limit (1 second to 1 hour), or cleared. refused: the task was archived or the session ended; the receipt failed. Takes the task row and the session lock. Raises lease_lost, validation_error, plan_busy, isolation_not_supported. */
+  receiptMarkAttempted(values: { task_id: string | null; token: string | null; limit?: string | null | undefined }, options?: CallOptions): Promise<ReceiptMarkAttemptedRow>;
+  /** Gives a reserved receipt back, because its prompt could not be made ready to go out (p_failure, for people): it is tried again later, five times in all, and answers pending or failed. Takes the task row and the session lock. Raises lease_lost, plan_busy, isolation_not_supported. */
+  receiptRelease(values: { task_id: string | null; token: string | null; failure: string | null }, options?: CallOptions): Promise<ReceiptReleaseRow>;
+  /** Takes a receipt, with those that go out in one prompt with it, for p_lease (1 second to 1 hour): outcome reserved, with the token that the later calls need. held: another has it; waiting: its time or turn has not come; ended: it was attempted or is gone. p_holder (1 to 200 characters) names the worker, for people. An entry of the queue is taken only from its head, by a session that waits for a prompt, which is busy from then on. Takes the session lock. Raises validation_error, plan_busy, isolation_not_supported. */
+  receiptReserve(values: { task_id: string | null; receipt_id: string | null; holder: string | null; lease?: string | null | undefined }, options?: CallOptions): Promise<ReceiptReserveRow>;
+  /** Puts right what workers that died have left: expired reservations are given back, attempts that nobody acknowledged are cleared and never sent again, and what is pending has a job. Answers how many of each. Leaves out sessions that somebody works on. Raises isolation_not_supported. */
+  receiptsReconcile(values: {  }, options?: CallOptions): Promise<ReceiptsReconcileRow>;
   /** Forgets remembered request ids older than p_keep (24 hours or more) and answers how many. For administrators; safe at any time. Raises validation_error. */
   requestsPrune(values: { keep?: string | null | undefined }, options?: CallOptions): Promise<RequestsPruneRow>;
   /** One revision of p_task_id: exact title and text, and revision_version, which a restore must send. p_revision_id is any text; an unknown one, or a revision of another task, is revision_not_found. Takes no lock. Raises validation_error, task_unreachable, revision_not_found, plan_history_unavailable. */
@@ -370,6 +494,7 @@ export interface Ledger {
 
 /** How each method calls its function. */
 export const signatures = {
+  admissionLease: { function: 'admission_lease', operation: 'lease_admission', arguments: ["principal","task_id"], required: 2, writes: true, many: false },
   commentCreate: { function: 'comment_create', operation: 'create_comment', arguments: ["principal","task_id","plan_id","comment_id","body","selected_text","anchor_from","anchor_to"], required: 8, writes: true, many: false },
   commentDelete: { function: 'comment_delete', operation: 'delete_comment', arguments: ["principal","task_id","plan_id","comment_id","expected_version"], required: 5, writes: true, many: false },
   commentList: { function: 'comment_list', operation: 'list_comments', arguments: ["principal","task_id"], required: 2, writes: false, many: false },
@@ -380,6 +505,7 @@ export const signatures = {
   eventsPrune: { function: 'events_prune', operation: 'prune_events', arguments: ["keep"], required: 0, writes: true, many: false },
   eventsRead: { function: 'events_read', operation: 'events_read', arguments: ["cursor"], required: 0, writes: false, many: true },
   installation: { function: 'installation', operation: 'installation', arguments: [], required: 0, writes: false, many: true },
+  messageAdd: { function: 'message_add', operation: 'add_message', arguments: ["principal","task_id","session_id","client_message_id","content","plan_comment_refs","require_primary_session","plan_mode","attachments","lease","rerouted_session_id"], required: 5, writes: true, many: false },
   planAppend: { function: 'plan_append', operation: 'append', arguments: ["principal","task_id","fragment","title","expected_version","allow_truncation","request_id"], required: 3, writes: true, many: false },
   planCreate: { function: 'plan_create', operation: 'create', arguments: ["principal","task_id","content","title","expected_version","allow_truncation","request_id","policy"], required: 3, writes: true, many: false },
   planDelete: { function: 'plan_delete', operation: 'delete', arguments: ["principal","task_id","request_id"], required: 2, writes: true, many: false },
@@ -390,6 +516,22 @@ export const signatures = {
   planRestore: { function: 'plan_restore', operation: 'restore', arguments: ["principal","task_id","revision_id","expected_version","expected_revision_version","request_id"], required: 3, writes: true, many: false },
   planRevert: { function: 'plan_revert', operation: 'revert', arguments: ["principal","task_id","revision_id","request_id"], required: 3, writes: true, many: false },
   principalCreate: { function: 'principal_create', operation: 'create_principal', arguments: ["workspace_id","kind","display_name","scopes","task_id","session_id"], required: 2, writes: true, many: false },
+  queueAdd: { function: 'queue_add', operation: 'add_queue_entry', arguments: ["principal","task_id","session_id","client_queue_id","content","plan_comment_refs","require_primary_session","plan_mode","attachments","lease","rerouted_session_id"], required: 5, writes: true, many: false },
+  queueAppend: { function: 'queue_append', operation: 'append_to_queue', arguments: ["principal","task_id","session_id","client_queue_id","content"], required: 5, writes: true, many: false },
+  queueAutoRunSet: { function: 'queue_auto_run_set', operation: 'set_queue_auto_run', arguments: ["principal","task_id","session_id","auto_run"], required: 4, writes: true, many: false },
+  queueCancel: { function: 'queue_cancel', operation: 'cancel_queue', arguments: ["principal","task_id","session_id"], required: 3, writes: true, many: false },
+  queueDrain: { function: 'queue_drain', operation: 'drain_queue', arguments: ["principal","task_id","session_id"], required: 3, writes: true, many: false },
+  queueGet: { function: 'queue_get', operation: 'get_queue', arguments: ["principal","task_id","session_id"], required: 3, writes: false, many: false },
+  queueRemove: { function: 'queue_remove', operation: 'remove_queue_entry', arguments: ["principal","task_id","session_id","entry_id"], required: 4, writes: true, many: false },
+  queueReorder: { function: 'queue_reorder', operation: 'reorder_queue', arguments: ["principal","task_id","session_id","entry_ids","queue_incarnation"], required: 4, writes: true, many: false },
+  queueSendNow: { function: 'queue_send_now', operation: 'send_queue_entries_now', arguments: ["principal","task_id","session_id","entry_ids","turn_id"], required: 4, writes: true, many: false },
+  queueUpdate: { function: 'queue_update', operation: 'update_queue_entry', arguments: ["principal","task_id","session_id","entry_id","content"], required: 5, writes: true, many: false },
+  receiptAcknowledge: { function: 'receipt_acknowledge', operation: 'acknowledge_receipt', arguments: ["task_id","token"], required: 2, writes: true, many: false },
+  receiptEndAttempt: { function: 'receipt_end_attempt', operation: 'end_attempt', arguments: ["task_id","token","state","failure"], required: 4, writes: true, many: false },
+  receiptMarkAttempted: { function: 'receipt_mark_attempted', operation: 'mark_attempted', arguments: ["task_id","token","limit"], required: 2, writes: true, many: false },
+  receiptRelease: { function: 'receipt_release', operation: 'release_receipt', arguments: ["task_id","token","failure"], required: 3, writes: true, many: false },
+  receiptReserve: { function: 'receipt_reserve', operation: 'reserve_receipt', arguments: ["task_id","receipt_id","holder","lease"], required: 3, writes: true, many: false },
+  receiptsReconcile: { function: 'receipts_reconcile', operation: 'reconcile_receipts', arguments: [], required: 0, writes: true, many: false },
   requestsPrune: { function: 'requests_prune', operation: 'prune_requests', arguments: ["keep"], required: 0, writes: true, many: false },
   revisionGet: { function: 'revision_get', operation: 'get_revision', arguments: ["principal","task_id","revision_id"], required: 3, writes: false, many: false },
   revisionList: { function: 'revision_list', operation: 'list_revisions', arguments: ["principal","task_id","before_revision_number","limit","policy"], required: 2, writes: false, many: true },

@@ -191,6 +191,7 @@ async function createRoles(client: pg.Client): Promise<void> {
         '  create role planledger_app nologin;',
         '  create role planledger_reader nologin;',
         '  create role planledger_worker nologin;',
+        '  grant planledger_worker to planledger_owner;',
         `  grant planledger_owner, planledger_app, planledger_worker to ${login};`,
         '  create schema planledger authorization planledger_owner;',
         '  create schema planledger_jobs authorization planledger_worker;',

@@ -46,6 +46,7 @@ test('a fresh database is migrated once, and again nothing happens', async () =>
       '0006_event_snapshots',
       '0007_settings_keep_row',
       '0008_sessions',
+      '0009_delivery',
     ],
     functionsApplied: true,
   });
@@ -198,7 +199,7 @@ test('a login with CREATEROLE and CREATE on the database may migrate; one withou
   };
   const refusal = await migrate(as(`${name}_plain`)).catch((error: Error) => error.message);
   expect(refusal).toMatch(/A DBA must run once.*grant planledger_owner/s);
-  expect((await migrate(as(`${name}_dba`))).applied).toHaveLength(8);
+  expect((await migrate(as(`${name}_dba`))).applied).toHaveLength(9);
   // And the statements that it was told are enough.
   const other = await emptyDatabase(server());
   await withClient(other, async (client) => {
@@ -208,7 +209,7 @@ test('a login with CREATEROLE and CREATE on the database may migrate; one withou
   const asPlain = new URL(other);
   asPlain.username = `${name}_plain`;
   asPlain.password = 'p';
-  expect((await migrate(asPlain.href)).applied).toHaveLength(8);
+  expect((await migrate(asPlain.href)).applied).toHaveLength(9);
   await withClient(databaseUrl(server(), 'postgres'), (client) =>
     client.query(`drop database ${new URL(other).pathname.slice(1)} with (force)`),
   );

@@ -115,6 +115,25 @@ async function provokeStateRefusals(): Promise<void> {
   }
 }
 
+/** What is refused of prompts, and what workers are refused. */
+async function provokeDeliveryRefusals(): Promise<void> {
+  const { on, user, task_id } = await makePlan();
+  const by = { ...on, principal: user };
+  const make = (session_id: string) => ledger.sessionCreate({ ...by, name: session_id, session_id });
+  for (const session_id of ['logged', 'other']) await make(session_id);
+  const message = { ...by, session_id: 'other', client_message_id: 'm', content: text };
+  await failure(ledger.messageAdd(message));
+  await failure(ledger.messageAdd({ ...message, require_primary_session: true }));
+  const queued = { ...by, session_id: 'logged', content: text };
+  await failure(ledger.queueAdd({ ...queued, client_queue_id: 'big', content: text.repeat(100_000) }));
+  await failure(ledger.queueAdd({ ...queued, client_queue_id: 'file', attachments: [randomUUID()] }));
+  for (let n = 0; n < 11; n += 1) await ledger.queueAdd({ ...queued, client_queue_id: `q${n}` }).catch(() => {});
+  await failure(ledger.queueUpdate({ ...queued, entry_id: randomUUID() }));
+  await failure(ledger.queueReorder({ ...by, session_id: 'logged', entry_ids: [] }));
+  await failure(ledger.queueAdd({ ...queued, client_queue_id: 'lease', lease: '999999' }));
+  await failure(administrator.receiptAcknowledge({ task_id, token: randomUUID() }));
+}
+
 async function provokeWaits(): Promise<void> {
   const { on, task_id } = await makePlan();
   const append = () => ledger.planAppend({ ...on, fragment: text, title: `${marker} title` });
@@ -168,6 +187,7 @@ async function provokeCrash(): Promise<void> {
 test('no refusal and no failure of any kind brings text of a plan, fragment or title into the log of the server', async () => {
   await provokeArgumentRefusals();
   await provokeStateRefusals();
+  await provokeDeliveryRefusals();
   await provokeWaits();
   await provokeDamage();
   const codes = (await ledger.errorCatalog({})).map(({ code }) => code);

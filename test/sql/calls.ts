@@ -30,6 +30,11 @@ export function argumentsOf(
     anchor_to: 1,
     name: 'x',
     state: 'RUNNING',
+    client_message_id: 'm',
+    client_queue_id: 'q',
+    entry_id: randomUUID(),
+    entry_ids: [randomUUID()],
+    auto_run: false,
     ...change,
   };
   const taken: readonly string[] = signatures[method].arguments;

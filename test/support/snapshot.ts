@@ -106,6 +106,25 @@ export async function generatedTypes(sql: Sql): Promise<string> {
     '  updated_at: string;',
     '}',
     '',
+    '/** A comment as a request names it. */',
+    'export interface CommentReference {',
+    '  id: string;',
+    '  version: number;',
+    '}',
+    '',
+    '/** A prompt that waits in a queue. */',
+    'export interface QueueEntry {',
+    '  id: string;',
+    '  client_queue_id: string;',
+    '  content: string;',
+    '  comments: CommentReference[];',
+    '  plan_mode: boolean;',
+    '  author_kind: string;',
+    '  author_name: string;',
+    '  created_at: string;',
+    '  updated_at: string;',
+    '}',
+    '',
     '/** One method for each function of the schema; its text is the comment on that function. */',
     'export interface Ledger {',
     ...functions.flatMap(method),
@@ -127,13 +146,17 @@ const pascal = (name: string) => camel(`_${name}`);
 
 function rowName(f: FunctionRow): string {
   const has = (column: string) => f.columns.some(({ name }) => name === column);
-  if (has('outcome')) return 'PlanWriteAck';
+  if (has('write_version') || (has('outcome') && has('revision_number'))) return 'PlanWriteAck';
+  if (has('entries')) return 'Queue';
+  if (has('client_id')) return 'Delivery';
   if (has('comments')) return 'CommentSnapshot';
   return has('accepts') ? 'Session' : `${pascal(f.name)}Row`;
 }
 
 const rowOf: Record<string, string> = {
   PlanWriteAck: 'every plan write',
+  Queue: 'every function of a queue',
+  Delivery: 'every function that accepts a prompt',
   Session: 'every function of sessions',
   CommentSnapshot: 'every comment function: all pending comments of a task, in one committed state',
 };
@@ -151,7 +174,9 @@ function rowType(f: FunctionRow, index: number): string[] {
   return [
     `/** A row of ${rowOf[name] ?? `\`${f.name}\``}. */`,
     `export interface ${name} {`,
-    ...columns.map((column) => `  ${column.name}: ${tsType(column.type)}${isNull(column.name) ? ' | null' : ''};`),
+    ...columns.map(
+      (column) => `  ${column.name}: ${tsType(column.type, column.name)}${isNull(column.name) ? ' | null' : ''};`,
+    ),
     '}',
     '',
   ];
@@ -162,7 +187,7 @@ function method(f: FunctionRow): string[] {
   const list = names.map((name, index) => {
     const optional = index >= names.length - f.optional && !named[f.name]?.has(name);
     const accepts = name === 'principal' || !['text', 'uuid'].includes(f.types[index] ?? '') ? '' : ' | null';
-    return `${name}${optional ? '?' : ''}: ${tsType(f.types[index] ?? '')}${optional ? ' | null | undefined' : accepts}`;
+    return `${name}${optional ? '?' : ''}: ${tsType(f.types[index] ?? '', name)}${optional ? ' | null | undefined' : accepts}`;
   });
   const row = rowName(f);
   const result = many.has(f.name) ? `${row}[]` : maybe.has(f.name) ? `${row} | null` : row;
@@ -172,14 +197,18 @@ function method(f: FunctionRow): string[] {
   ];
 }
 
-function tsType(type: string): string {
+function tsType(type: string, name: string): string {
   switch (type) {
     case 'boolean':
       return 'boolean';
     case 'integer':
       return 'number';
     case 'jsonb':
-      return 'PlanComment[]';
+      return name === 'entries'
+        ? 'QueueEntry[]'
+        : name === 'plan_comment_refs'
+          ? 'CommentReference[]'
+          : 'PlanComment[]';
     case 'bytea':
       return 'Uint8Array';
     case 'text[]':

@@ -42,8 +42,17 @@ const everyCode: ErrorCode[] = [
   'plan_comments_changed',
   'session_not_found',
   'session_terminal',
+  'session_not_promptable',
+  'primary_session_changed',
+  'prompt_too_large',
+  'queue_full',
+  'queue_entry_not_found',
+  'queue_changed',
+  'attachment_not_found',
+  'lease_lost',
+  'admission_lease_lost',
 ];
-/** Tested elsewhere; those of comments and sessions in the folders `comment` and `session`. */
+/** Tested elsewhere; those of comments and sessions in the folders `comment`, `session` and `delivery`. */
 const own = new Set<ErrorCode>([
   'unauthenticated',
   'task_not_found',
@@ -55,6 +64,15 @@ const own = new Set<ErrorCode>([
   'plan_comments_changed',
   'session_not_found',
   'session_terminal',
+  'session_not_promptable',
+  'primary_session_changed',
+  'prompt_too_large',
+  'queue_full',
+  'queue_entry_not_found',
+  'queue_changed',
+  'attachment_not_found',
+  'lease_lost',
+  'admission_lease_lost',
 ]);
 const withoutVersion = new Set<ErrorCode>([
   'validation_error',

@@ -1,0 +1,32 @@
+create or replace function planledger.queue_append(
+  p_principal uuid,
+  p_task_id text,
+  p_session_id text,
+  p_client_queue_id text,
+  p_content text
+)
+returns planledger.delivery
+language plpgsql volatile security definer
+set search_path = planledger, pg_temp
+as $$
+declare
+  c_operation constant text := 'append_to_queue';
+  v_session session := queue_lock(c_operation, p_principal, p_task_id, p_session_id);
+  v_last queue_entries;
+begin
+  select q.* into v_last
+  from queue_entries q join receipts r on r.task_id = q.task_id and r.id = q.id
+  where q.task_id = p_task_id and q.session_id = v_session.id and q.author_id = p_principal
+    and r.state = 'pending' and r.dispatch_id is null
+  order by q.place desc limit 1;
+  if v_last.id is null or v_last.comments <> '[]'
+    or exists (select from deliveries d where d.task_id = p_task_id and d.client_id = p_client_queue_id) then
+    return delivery_accept(c_operation, 'queue', p_principal, p_task_id, p_session_id, p_client_queue_id, p_content,
+      '[]', false, false, '{}', null, null);
+  end if;
+  return queue_extend(c_operation, p_principal, p_task_id, v_session, v_last, p_client_queue_id, p_content);
+end
+$$;
+
+comment on function planledger.queue_append(uuid, text, text, text, text) is
+  'Puts p_content, one empty line between, behind the caller''s last entry that waits, or into an entry of its own where there is none or it carries comments. p_client_queue_id makes a repeat harmless, as in queue_add. Takes the lease (shared), admission and session locks. Raises what queue_add does.';

@@ -1,0 +1,19 @@
+create or replace function planledger.queue_remove(p_principal uuid, p_task_id text, p_session_id text, p_entry_id uuid)
+returns planledger.queue
+language plpgsql volatile security definer
+set search_path = planledger, pg_temp
+as $$
+declare
+  c_operation constant text := 'remove_queue_entry';
+  v_session session := queue_lock(c_operation, p_principal, p_task_id, p_session_id);
+  v_entry queue_entries := queue_entry_lock(c_operation, p_task_id, p_session_id, p_entry_id);
+begin
+  delete from receipts r where r.task_id = p_task_id and r.id = v_entry.id;
+  perform queue_changed(p_task_id, v_session.id);
+  perform queue_wake(p_task_id, v_session.id);
+  return queue_of(p_task_id, v_session.id);
+end
+$$;
+
+comment on function planledger.queue_remove(uuid, text, text, uuid) is
+  'Takes one entry that waits out of the queue; comments that it carried stay consumed. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, queue_entry_not_found, plan_busy, isolation_not_supported.';

@@ -1,0 +1,35 @@
+create or replace function planledger.queue_reorder(
+  p_principal uuid,
+  p_task_id text,
+  p_session_id text,
+  p_entry_ids uuid[],
+  p_queue_incarnation uuid default null
+)
+returns planledger.queue
+language plpgsql volatile security definer
+set search_path = planledger, pg_temp
+as $$
+declare
+  c_operation constant text := 'reorder_queue';
+  v_session session := queue_lock(c_operation, p_principal, p_task_id, p_session_id);
+  v_waiting uuid[];
+begin
+  select array_agg(q.id order by q.id) into v_waiting
+  from queue_entries q join receipts r on r.task_id = q.task_id and r.id = q.id
+  where q.task_id = p_task_id and q.session_id = v_session.id and r.state = 'pending' and r.dispatch_id is null;
+  if v_waiting is distinct from (select array_agg(g.id order by g.id) from unnest(p_entry_ids) g (id))
+    or (p_queue_incarnation is not null and p_queue_incarnation <> v_session.queue_incarnation) then
+    perform refuse('queue_changed', c_operation, p_task_id, jsonb_build_object('session_id', v_session.id));
+  end if;
+  update queue_entries q set place = g.place
+  from unnest(p_entry_ids) with ordinality as g (id, place)
+  where q.task_id = p_task_id and q.id = g.id;
+  update task_sessions s set queue_incarnation = gen_random_uuid() where s.task_id = p_task_id and s.id = v_session.id;
+  perform queue_changed(p_task_id, v_session.id);
+  perform queue_wake(p_task_id, v_session.id);
+  return queue_of(p_task_id, v_session.id);
+end
+$$;
+
+comment on function planledger.queue_reorder(uuid, text, text, uuid[], uuid) is
+  'Puts the entries that wait into the order of p_entry_ids, which names all of them, each once; otherwise, or where the queue is not at p_queue_incarnation (when given), queue_changed. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, queue_changed, plan_busy, isolation_not_supported.';
