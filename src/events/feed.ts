@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { toPlanledgerError } from '../ledger/errors.ts';
 import type { EventsReadRow, Ledger } from '../ledger/generated.ts';
-import type { Sql } from '../postgres/connect.ts';
+import { connectionSettings, type Sql } from '../postgres/connect.ts';
 import { openSource, type Source } from './source.ts';
 
 /** One committed change: a hint to look at a task. */
@@ -36,7 +36,8 @@ export interface Feed {
 }
 
 const closeMs = 500;
-const longestWaitMs = 20_000; // for a row that somebody locked, which the settings of a connection bound to 15 s
+/** Longer than a connection lets an answer wait for what somebody locked. */
+const longestWaitMs = connectionSettings.lock_timeout + 5_000;
 
 /**
  * Every committed event of the database, whoever wrote it: a look at once when somebody hints, and one every second

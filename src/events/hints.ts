@@ -1,4 +1,5 @@
 import { type Ledger, signatures } from '../ledger/generated.ts';
+import { aroundCalls } from '../ledger/ledger.ts';
 import type { Sql } from '../postgres/connect.ts';
 
 /** The channel on which a process says that it committed something. */
@@ -28,15 +29,12 @@ export function createHinter(sql: Sql): () => void {
 
 /** The same facade, which calls `hint` after every write that succeeded. */
 export function withHints(ledger: Ledger, hint: () => void): Ledger {
-  const methods = Object.entries(ledger).map(([method, call]) => [
-    method,
-    signatures[method as keyof Ledger].writes
-      ? async (...given: unknown[]) => {
-          const answer = await (call as (...given: unknown[]) => Promise<unknown>)(...given);
-          hint();
-          return answer;
-        }
-      : call,
-  ]);
-  return Object.fromEntries(methods) as Ledger;
+  return aroundCalls(ledger, (call, method) => {
+    if (!signatures[method].writes) return call;
+    return async (...given) => {
+      const answer = await call(...given);
+      hint();
+      return answer;
+    };
+  });
 }

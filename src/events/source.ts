@@ -1,5 +1,5 @@
 import type { Ledger } from '../ledger/generated.ts';
-import { createLedger } from '../ledger/ledger.ts';
+import { aroundCalls, createLedger } from '../ledger/ledger.ts';
 import { poolLike, type Sql } from '../postgres/connect.ts';
 import { hintChannel } from './hints.ts';
 
@@ -35,19 +35,15 @@ export function openSource(sql: Sql, onHint?: () => void): Source {
   };
 
   function watched(ledger: Ledger): Ledger {
-    const methods = Object.entries(ledger).map(([method, call]) => [
-      method,
-      async (...given: unknown[]) => {
-        if (waiting === 0) heardAt = performance.now();
-        waiting += 1;
-        try {
-          return await (call as (...given: unknown[]) => Promise<unknown>)(...given);
-        } finally {
-          waiting -= 1;
-          heardAt = performance.now();
-        }
-      },
-    ]);
-    return Object.fromEntries(methods) as Ledger;
+    return aroundCalls(ledger, (call) => async (...given) => {
+      if (waiting === 0) heardAt = performance.now();
+      waiting += 1;
+      try {
+        return await call(...given);
+      } finally {
+        waiting -= 1;
+        heardAt = performance.now();
+      }
+    });
   }
 }

@@ -75,7 +75,7 @@ export interface Delivery {
   client_id: string;
   state: string;
   content: string;
-  comments: PlanComment[];
+  comments: CommentReference[];
   replayed: boolean;
   created_at: Date;
 }

@@ -89,9 +89,17 @@ function placesOf(pool: Sql): Places {
 
 /** The same facade, with every write cancelled by `signal`. */
 export function withSignal(ledger: Ledger, signal: AbortSignal): Ledger {
+  return aroundCalls(ledger, (call) => (values) => call(values, { signal }));
+}
+
+/** A method of the facade, whichever. */
+export type AnyCall = (values: Values, options?: CallOptions) => Promise<unknown>;
+
+/** The same facade, with `around` each of its methods. */
+export function aroundCalls(ledger: Ledger, around: (call: AnyCall, method: keyof Ledger) => AnyCall): Ledger {
   const methods = Object.entries(ledger).map(([method, call]) => [
     method,
-    (values: Values) => (call as (values: Values, options: CallOptions) => unknown)(values, { signal }),
+    around(call as AnyCall, method as keyof Ledger),
   ]);
   return Object.fromEntries(methods) as Ledger;
 }

@@ -9,6 +9,9 @@ import { jobQueueVersion } from './job-queue.ts';
 /** The folder that holds migrations, functions, roles and grants. */
 export const dbDir = fileURLToPath(new URL('../../db/', import.meta.url));
 
+/** Who may be granted something of ours: all roles of Planledger but the owner. */
+export const grantees = ['planledger_app', 'planledger_reader', 'planledger_worker'];
+
 /** A file of db/functions, or db/grants.sql. */
 export interface SqlFile {
   name: string;
@@ -48,9 +51,7 @@ export async function applyFunctions(client: pg.Client, files: SqlFile[]): Promi
         execute format('drop view planledger.%I cascade', v);
       end loop; end $$`);
     // A function that is replaced keeps its rights; what it should have, db/grants.sql says.
-    await client.query(
-      'revoke all on all functions in schema planledger from public, planledger_app, planledger_reader, planledger_worker',
-    );
+    await client.query(`revoke all on all functions in schema planledger from public, ${grantees.join(', ')}`);
     const before = await functionVersions(client);
     for (const file of files) await applyFile(client, file);
     // A function that a file made has a new row version now.

@@ -150,12 +150,13 @@ async function requireServer(client: pg.Client): Promise<void> {
 async function readInstallation(client: pg.Client): Promise<Installed | undefined> {
   const { rows } = await client.query("select to_regprocedure('planledger.installation()') is not null as there");
   if (!rows[0].there) return undefined;
-  const { rows: installed } = await client.query('select * from planledger.installation()');
-  const { rows: queue } = await client.query("select to_regnamespace('planledger_jobs') is not null as there");
+  const { rows: installed } = await client.query(
+    "select i.*, to_regnamespace('planledger_jobs') is not null as has_jobs from planledger.installation() i",
+  );
   return {
     migrations: installed.flatMap((row) => row.migration ?? []),
     version: installed[0]?.program_version ?? '0.0.0',
-    digest: queue[0].there ? (installed[0]?.functions_sha256 ?? '') : 'without its job queue',
+    digest: installed[0]?.has_jobs ? installed[0].functions_sha256 : '',
   };
 }
 

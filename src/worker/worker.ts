@@ -29,6 +29,7 @@ const longestJobMs = 600_000;
  */
 export function startWorker({ databaseUrl, logger }: WorkerOptions): Worker {
   const closing = new AbortController();
+  const closed = once(closing.signal, 'abort').then(() => 'closed' as const);
   const ended = runAgainAndAgain();
   return {
     close() {
@@ -67,8 +68,7 @@ export function startWorker({ databaseUrl, logger }: WorkerOptions): Worker {
         taskList: { prune },
         crontab: pruneSchedule,
       });
-      const over = Promise.race([life.silence, life.closed]);
-      const why = await Promise.race([starting.then(({ promise }) => promise), over]);
+      const why = await Promise.race([starting.then(({ promise }) => promise), life.silence, closed]);
       if (why === 'silent') logger.warn('jobs cannot be asked for; trying anew');
       await stop(starting);
     } finally {
@@ -103,9 +103,6 @@ export function startWorker({ databaseUrl, logger }: WorkerOptions): Worker {
     return {
       events,
       silence: once(over.signal, 'abort').then(() => 'silent' as const),
-      closed: closing.signal.aborted
-        ? Promise.resolve('closed' as const)
-        : once(closing.signal, 'abort').then(() => 'closed' as const),
       end: () => clearInterval(ticking),
     };
   }

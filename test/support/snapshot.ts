@@ -146,7 +146,7 @@ const pascal = (name: string) => camel(`_${name}`);
 
 function rowName(f: FunctionRow): string {
   const has = (column: string) => f.columns.some(({ name }) => name === column);
-  if (has('write_version') || (has('outcome') && has('revision_number'))) return 'PlanWriteAck';
+  if (has('outcome') && has('revision_number')) return 'PlanWriteAck';
   if (has('entries')) return 'Queue';
   if (has('client_id')) return 'Delivery';
   if (has('comments')) return 'CommentSnapshot';
@@ -175,7 +175,8 @@ function rowType(f: FunctionRow, index: number): string[] {
     `/** A row of ${rowOf[name] ?? `\`${f.name}\``}. */`,
     `export interface ${name} {`,
     ...columns.map(
-      (column) => `  ${column.name}: ${tsType(column.type, column.name)}${isNull(column.name) ? ' | null' : ''};`,
+      (column) =>
+        `  ${column.name}: ${tsType(column.type, name === 'Delivery' && column.name === 'comments' ? 'Delivery.comments' : column.name)}${isNull(column.name) ? ' | null' : ''};`,
     ),
     '}',
     '',
@@ -197,6 +198,13 @@ function method(f: FunctionRow): string[] {
   ];
 }
 
+/** What is in JSON, by the name of its column or argument, and in a delivery. */
+const jsonTypes: Record<string, string> = {
+  entries: 'QueueEntry[]',
+  plan_comment_refs: 'CommentReference[]',
+  'Delivery.comments': 'CommentReference[]',
+};
+
 function tsType(type: string, name: string): string {
   switch (type) {
     case 'boolean':
@@ -204,11 +212,7 @@ function tsType(type: string, name: string): string {
     case 'integer':
       return 'number';
     case 'jsonb':
-      return name === 'entries'
-        ? 'QueueEntry[]'
-        : name === 'plan_comment_refs'
-          ? 'CommentReference[]'
-          : 'PlanComment[]';
+      return jsonTypes[name] ?? 'PlanComment[]';
     case 'bytea':
       return 'Uint8Array';
     case 'text[]':

@@ -9,9 +9,9 @@ create or replace function planledger.delivery_digest(
 returns bytea
 language sql stable parallel safe
 as $$
-  select sha256(convert_to(jsonb_build_array(p_session_id, p_content, p_references, coalesce(p_attachment_ids, '{}'),
-    coalesce(p_plan_mode, false), coalesce(p_require_primary, false))::text, 'UTF8'))
+  select planledger.request_digest(jsonb_build_array(p_session_id, p_content, p_references,
+    coalesce(p_attachment_ids, '{}'), coalesce(p_plan_mode, false), coalesce(p_require_primary, false)))
 $$;
 
 comment on function planledger.delivery_digest(text, text, jsonb, uuid[], boolean, boolean) is
-  'What a repeated request must match: SHA-256 over all that it asks for, before any hook sends it elsewhere.';
+  'What a repeated request must match: the digest of all that it asks for, before any hook sends it elsewhere.';

@@ -11,14 +11,13 @@ set search_path = planledger, pg_temp
 as $$
 declare
   c_operation constant text := 'append_to_queue';
-  v_session session := queue_lock(c_operation, p_principal, p_task_id, p_session_id);
+  v_session session := session_admit(c_operation, p_principal, p_task_id, p_session_id);
   v_last queue_entries;
 begin
   select q.* into v_last
-  from queue_entries q join receipts r on r.task_id = q.task_id and r.id = q.id
-  where q.task_id = p_task_id and q.session_id = v_session.id and q.author_id = p_principal
-    and r.state = 'pending' and r.dispatch_id is null
-  order by q.place desc limit 1;
+  from waiting_entries w join queue_entries q on q.task_id = w.task_id and q.id = w.id
+  where w.task_id = p_task_id and w.session_id = v_session.id and q.author_id = p_principal
+  order by w.place desc limit 1;
   if v_last.id is null or v_last.comments <> '[]'
     or exists (select from deliveries d where d.task_id = p_task_id and d.client_id = p_client_queue_id) then
     return delivery_accept(c_operation, 'queue', p_principal, p_task_id, p_session_id, p_client_queue_id, p_content,

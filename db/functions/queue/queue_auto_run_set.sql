@@ -10,7 +10,7 @@ set search_path = planledger, pg_temp
 as $$
 declare
   c_operation constant text := 'set_queue_auto_run';
-  v_session session := queue_lock(c_operation, p_principal, p_task_id, p_session_id);
+  v_session session := session_admit(c_operation, p_principal, p_task_id, p_session_id);
 begin
   if p_auto_run is null then
     perform refuse_argument('auto_run', 'auto_run must be true or false.', c_operation, p_task_id, true);

@@ -5,11 +5,10 @@ set search_path = planledger, pg_temp
 as $$
 declare
   c_operation constant text := 'cancel_queue';
-  v_session session := queue_lock(c_operation, p_principal, p_task_id, p_session_id);
+  v_session session := session_admit(c_operation, p_principal, p_task_id, p_session_id);
 begin
-  delete from receipts r using queue_entries q
-  where r.task_id = p_task_id and r.session_id = v_session.id and r.state = 'pending' and r.dispatch_id is null
-    and q.task_id = r.task_id and q.id = r.id;
+  delete from receipts r using waiting_entries w
+  where w.task_id = p_task_id and w.session_id = v_session.id and r.task_id = w.task_id and r.id = w.id;
   update task_sessions s set queue_incarnation = gen_random_uuid() where s.task_id = p_task_id and s.id = v_session.id;
   perform queue_changed(p_task_id, v_session.id);
   return queue_of(p_task_id, v_session.id);

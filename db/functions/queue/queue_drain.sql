@@ -5,7 +5,7 @@ set search_path = planledger, pg_temp
 as $$
 declare
   c_operation constant text := 'drain_queue';
-  v_session session := queue_lock(c_operation, p_principal, p_task_id, p_session_id);
+  v_session session := session_admit(c_operation, p_principal, p_task_id, p_session_id);
 begin
   if v_session.accepts <> 'direct' then
     perform refuse(case v_session.accepts when 'nothing' then 'session_terminal' else 'session_not_promptable' end,
@@ -13,9 +13,8 @@ begin
   end if;
   update receipts r set is_wanted = true, not_before = '-infinity'
   where r.task_id = p_task_id and r.id = (
-    select q.id from queue_entries q join receipts w on w.task_id = q.task_id and w.id = q.id
-    where q.task_id = p_task_id and q.session_id = v_session.id and w.state = 'pending' and w.dispatch_id is null
-    order by q.place limit 1);
+    select w.id from waiting_entries w
+    where w.task_id = p_task_id and w.session_id = v_session.id order by w.place limit 1);
   perform queue_wake(p_task_id, v_session.id);
   return queue_of(p_task_id, v_session.id);
 end

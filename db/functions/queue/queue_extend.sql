@@ -11,8 +11,6 @@ returns planledger.delivery
 language plpgsql volatile
 set search_path = planledger, pg_temp
 as $$
-declare
-  v_answer delivery;
 begin
   perform require_label('client_queue_id', p_client_id, p_operation, p_task_id);
   if coalesce(p_content, '') = '' then
@@ -26,8 +24,7 @@ begin
   values (p_task_id, p_client_id, (p_session).id, 'queue', p_principal,
     delivery_digest((p_session).id, p_content, '[]', '{}', false, false), (p_entry).id);
   perform queue_changed(p_task_id, (p_session).id);
-  v_answer := delivery_of(p_task_id, p_client_id);
-  return v_answer;
+  return delivery_of(p_task_id, p_client_id);
 end
 $$;
 

@@ -5,13 +5,10 @@ set search_path = planledger, pg_temp
 as $$
 begin
   return (
-    select q.id
-    from queue_entries q
-      join receipts r on r.task_id = q.task_id and r.id = q.id
-      join task_sessions s on s.task_id = q.task_id and s.id = q.session_id
-    where q.task_id = p_task_id and q.session_id = p_session_id and r.state = 'pending' and r.dispatch_id is null
-      and (s.auto_run or r.is_wanted)
-    order by q.place limit 1);
+    select w.id
+    from waiting_entries w join task_sessions s on s.task_id = w.task_id and s.id = w.session_id
+    where w.task_id = p_task_id and w.session_id = p_session_id and (s.auto_run or w.is_wanted)
+    order by w.place limit 1);
 end
 $$;
 

@@ -5,8 +5,7 @@ set search_path = planledger, pg_temp
 as $$
 begin
   return (
-    select count(*) from queue_entries q join receipts r on r.task_id = q.task_id and r.id = q.id
-    where q.task_id = p_task_id and q.session_id = p_session_id and r.state = 'pending' and r.dispatch_id is null);
+    select count(*) from waiting_entries w where w.task_id = p_task_id and w.session_id = p_session_id);
 end
 $$;
 

@@ -6,7 +6,7 @@ as $$
 declare
   v_queue queue;
 begin
-  select s.task_id, s.id, s.queue_incarnation, coalesce(w.entries, '[]'), coalesce(jsonb_array_length(w.entries), 0),
+  select s.task_id, s.id, s.queue_incarnation, coalesce(l.entries, '[]'), coalesce(jsonb_array_length(l.entries), 0),
     s.queue_max, s.auto_run
   into v_queue
   from task_sessions s
@@ -15,11 +15,11 @@ begin
           'id', q.id, 'client_queue_id', d.client_id, 'content', q.content, 'comments', q.comments,
           'plan_mode', q.plan_mode, 'author_kind', q.author_kind, 'author_name', q.author_name,
           'created_at', d.created_at, 'updated_at', q.updated_at) order by q.place) as entries
-      from queue_entries q
-        join receipts r on r.task_id = q.task_id and r.id = q.id
-        join deliveries d on d.task_id = q.task_id and d.id = q.id
-      where q.task_id = s.task_id and q.session_id = s.id and r.state = 'pending' and r.dispatch_id is null
-    ) w on true
+      from waiting_entries w
+        join queue_entries q on q.task_id = w.task_id and q.id = w.id
+        join deliveries d on d.task_id = w.task_id and d.id = w.id
+      where w.task_id = s.task_id and w.session_id = s.id
+    ) l on true
   where s.task_id = p_task_id and s.id = p_session_id;
   return v_queue;
 end

@@ -5,8 +5,8 @@ set search_path = planledger, pg_temp
 as $$
 declare
   c_operation constant text := 'remove_queue_entry';
-  v_session session := queue_lock(c_operation, p_principal, p_task_id, p_session_id);
-  v_entry queue_entries := queue_entry_lock(c_operation, p_task_id, p_session_id, p_entry_id);
+  v_session session := session_admit(c_operation, p_principal, p_task_id, p_session_id);
+  v_entry queue_entries := queue_entry_find(c_operation, p_task_id, p_session_id, p_entry_id);
 begin
   delete from receipts r where r.task_id = p_task_id and r.id = v_entry.id;
   perform queue_changed(p_task_id, v_session.id);

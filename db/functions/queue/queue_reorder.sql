@@ -11,12 +11,11 @@ set search_path = planledger, pg_temp
 as $$
 declare
   c_operation constant text := 'reorder_queue';
-  v_session session := queue_lock(c_operation, p_principal, p_task_id, p_session_id);
+  v_session session := session_admit(c_operation, p_principal, p_task_id, p_session_id);
   v_waiting uuid[];
 begin
-  select array_agg(q.id order by q.id) into v_waiting
-  from queue_entries q join receipts r on r.task_id = q.task_id and r.id = q.id
-  where q.task_id = p_task_id and q.session_id = v_session.id and r.state = 'pending' and r.dispatch_id is null;
+  select array_agg(w.id order by w.id) into v_waiting
+  from waiting_entries w where w.task_id = p_task_id and w.session_id = v_session.id;
   if v_waiting is distinct from (select array_agg(g.id order by g.id) from unnest(p_entry_ids) g (id))
     or (p_queue_incarnation is not null and p_queue_incarnation <> v_session.queue_incarnation) then
     perform refuse('queue_changed', c_operation, p_task_id, jsonb_build_object('session_id', v_session.id));

@@ -11,7 +11,7 @@ set search_path = planledger, pg_temp
 as $$
 declare
   c_operation constant text := 'send_queue_entries_now';
-  v_session session := queue_lock(c_operation, p_principal, p_task_id, p_session_id);
+  v_session session := session_admit(c_operation, p_principal, p_task_id, p_session_id);
   v_dispatch_id uuid := gen_random_uuid();
   v_facts jsonb := jsonb_build_object('session_id', v_session.id, 'state', v_session.state);
   v_contents text[];
@@ -27,7 +27,7 @@ begin
     perform refuse('session_not_promptable', c_operation, p_task_id, v_facts);
   end if;
 
-  select array_agg((queue_entry_lock(c_operation, p_task_id, v_session.id, g.id)).content::text order by g.place)
+  select array_agg((queue_entry_find(c_operation, p_task_id, v_session.id, g.id)).content::text order by g.place)
   into v_contents from unnest(p_entry_ids) with ordinality as g (id, place);
   perform prompt_size_check(c_operation, p_task_id, array_to_string(v_contents, e'\n\n'));
   update receipts r set dispatch_id = v_dispatch_id, dispatch_place = g.place, not_before = '-infinity'

@@ -11,8 +11,8 @@ set search_path = planledger, pg_temp
 as $$
 declare
   c_operation constant text := 'update_queue_entry';
-  v_session session := queue_lock(c_operation, p_principal, p_task_id, p_session_id);
-  v_entry queue_entries := queue_entry_lock(c_operation, p_task_id, p_session_id, p_entry_id);
+  v_session session := session_admit(c_operation, p_principal, p_task_id, p_session_id);
+  v_entry queue_entries := queue_entry_find(c_operation, p_task_id, p_session_id, p_entry_id);
 begin
   if coalesce(p_content, '') = '' then
     perform refuse_argument('content', 'content is required; remove the entry if nothing is to be said.',

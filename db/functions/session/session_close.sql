@@ -5,15 +5,8 @@ set search_path = planledger, pg_temp
 as $$
 declare
   c_operation constant text := 'close_session';
-  v_session session;
+  v_session session := session_admit(c_operation, p_principal, p_task_id, p_session_id);
 begin
-  perform require_read_committed(c_operation, p_task_id);
-  perform require_labels(c_operation, p_task_id);
-  perform require_label('session_id', p_session_id, c_operation, p_task_id);
-  perform reach(c_operation, p_principal, p_task_id, 'task:write');
-
-  perform admission_lock(c_operation, p_principal, p_task_id, 'task:write', p_plan => false);
-  v_session := session_lock(c_operation, p_task_id, p_session_id);
   if v_session.accepts = 'nothing' then
     return v_session;
   end if;

@@ -12,9 +12,6 @@ as $$
 declare
   c_operation constant text := 'set_session_state';
 begin
-  perform require_read_committed(c_operation, p_task_id);
-  perform require_labels(c_operation, p_task_id);
-  perform require_label('session_id', p_session_id, c_operation, p_task_id);
   if p_state is null or p_state not in
     ('CREATED', 'STARTING', 'RUNNING', 'WAITING_FOR_INPUT', 'COMPLETED', 'FAILED', 'CANCELLED') then
     perform refuse_argument('state',
@@ -23,10 +20,9 @@ begin
   elsif char_length(p_failure) not between 1 and 1000 then
     perform refuse_argument('failure', 'failure must have 1 to 1,000 characters.', c_operation, p_task_id, false);
   end if;
-  perform reach(c_operation, p_principal, p_task_id, 'task:write');
 
-  perform admission_lock(c_operation, p_principal, p_task_id, 'task:write', p_plan => false);
-  return session_move(c_operation, p_task_id, session_lock(c_operation, p_task_id, p_session_id), p_state, p_failure);
+  return session_move(c_operation, p_task_id, session_admit(c_operation, p_principal, p_task_id, p_session_id),
+    p_state, p_failure);
 end
 $$;
 

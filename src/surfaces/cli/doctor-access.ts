@@ -1,7 +1,8 @@
 import type { Sql } from '../../postgres/connect.ts';
+import { grantees } from '../../postgres/functions.ts';
 import { type Check, fail, ok, warn } from './doctor-report.ts';
 
-const ours = ['planledger_owner', 'planledger_app', 'planledger_reader', 'planledger_worker'];
+const ours = ['planledger_owner', ...grantees];
 
 /** Whether the roles exist, hold nothing they should not, and this login may act as the application. */
 export async function checkRoles(sql: Sql): Promise<Check[]> {
@@ -52,7 +53,7 @@ export async function checkPrivileges(sql: Sql): Promise<Check[]> {
     where c.relnamespace = to_regnamespace('planledger') and a.grantee <> c.relowner
     order by 2, 1`;
   const inherited = await sql<{ name: string }[]>`
-    select r.name from unnest(array['planledger_app', 'planledger_reader', 'planledger_worker']) as r (name)
+    select r.name from unnest(${grantees}::text[]) as r (name)
     where pg_has_role(r.name, 'planledger_owner', 'member')`;
   const schema = await sql<{ owner: string; creators: string[] | null }[]>`
     select n.nspowner::regrole::text as owner, (

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Sql } from '../../postgres/connect.ts';
-import { functionFiles } from '../../postgres/functions.ts';
+import { functionFiles, grantees } from '../../postgres/functions.ts';
 import { type Check, fail, ok } from './doctor-report.ts';
 
 /** What puts functions and views back. */
@@ -76,7 +76,7 @@ export async function checkExecution(sql: Sql): Promise<Check> {
     from pg_proc p cross join aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
       cross join lateral (select case a.grantee when 0 then 'public' else a.grantee::regrole::text end as name) who
     where p.pronamespace = to_regnamespace('planledger') and p.proname = any (${names}) and a.grantee <> p.proowner
-      and not (p.proname = any (${granted}) and who.name in ('planledger_app', 'planledger_reader', 'planledger_worker'))`;
+      and not (p.proname = any (${granted}) and who.name = any (${grantees}))`;
   if (rows.length === 0) return ok('execution', 'functions are executed by whom db/grants.sql names');
   return fail(
     'execution',

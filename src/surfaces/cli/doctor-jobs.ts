@@ -7,9 +7,9 @@ export async function checkJobs(sql: Sql): Promise<Check[]> {
     select nspowner::regrole::text as owner from pg_namespace where nspname = 'planledger_jobs'`;
   // Every run stores a snapshot, so the last one tells when events were pruned last.
   const [pruning] = await sql<{ overdue: boolean; last: Date | null }[]>`
-    select (select max(taken_at) from planledger.event_snapshots) as last,
-      coalesce((select max(taken_at) from planledger.event_snapshots), (select min(created_at) from planledger.events))
-        < now() - interval '1 hour' as overdue`;
+    select max(s.taken_at) as last,
+      coalesce(max(s.taken_at), (select min(created_at) from planledger.events)) < now() - interval '1 hour' as overdue
+    from planledger.event_snapshots s`;
   return [
     queue?.owner === 'planledger_worker'
       ? ok('job queue', 'planledger_worker owns planledger_jobs')

@@ -5,7 +5,7 @@ import { portNumber, startHttpService } from './http-service.ts';
 import { runUntilStopped } from './lifetime.ts';
 import { openLog } from './log.ts';
 import { note, printLine } from './output.ts';
-import { baseUrl, defaultPort } from './start-banner.ts';
+import { baseUrl, defaultPort, surfaceUrls } from './start-banner.ts';
 
 interface ServeOptions {
   databaseUrl?: string;
@@ -51,8 +51,8 @@ async function serve(options: ServeOptions): Promise<void> {
       ...(options.allowedHost && { allowedHosts: options.allowedHost }),
       ...(options.allowedOrigin && { allowedOrigins: options.allowedOrigin }),
     });
-    const url = baseUrl(options.host, address.port);
-    printLine(`Planledger serves MCP on ${url}/mcp and WebSocket on ${url.replace(/^http/, 'ws')}/ws`);
+    const { mcp_url, ws_url } = surfaceUrls(baseUrl(options.host, address.port));
+    printLine(`Planledger serves MCP on ${mcp_url} and WebSocket on ${ws_url}`);
     if (options.allowedHost === undefined && !address.address.startsWith('127.') && address.address !== '::1') {
       note('It answers clients that address it as localhost; name its other host names with --allowed-host.');
     }

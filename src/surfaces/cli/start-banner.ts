@@ -9,6 +9,11 @@ export function baseUrl(host: string, port: number): string {
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
+/** Where MCP and the WebSocket are served. */
+export function surfaceUrls(url: string): { mcp_url: string; ws_url: string } {
+  return { mcp_url: `${url}/mcp`, ws_url: `${url.replace(/^http/, 'ws')}/ws` };
+}
+
 /** The lines `planledger start` prints once everything works: each command can be pasted into another terminal. */
 export function banner(running: RunningInfo, dataDir: string): string[] {
   const place = `--data-dir ${quoted(dataDir)}`;

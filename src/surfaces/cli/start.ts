@@ -11,7 +11,7 @@ import { type Lifetime, runUntilStopped } from './lifetime.ts';
 import { openLog } from './log.ts';
 import { note, printLine } from './output.ts';
 import { defaultDataDir, type RunningInfo, runningFile, writePrivate } from './running.ts';
-import { banner, baseUrl, defaultPort } from './start-banner.ts';
+import { banner, baseUrl, defaultPort, surfaceUrls } from './start-banner.ts';
 import { useEmbedded, useExternal } from './start-database.ts';
 import { prepareReadyFile } from './start-ready-file.ts';
 import { ensureSample, tokenFile } from './start-sample.ts';
@@ -60,8 +60,7 @@ async function start(life: Lifetime, options: StartOptions): Promise<void> {
   const url = baseUrl(host, address.port);
   const running: RunningInfo = {
     url,
-    mcp_url: `${url}/mcp`,
-    ws_url: `${url.replace(/^http/, 'ws')}/ws`,
+    ...surfaceUrls(url),
     database_url: databaseUrl,
     token: sample.token,
     task_id: sample.taskId,

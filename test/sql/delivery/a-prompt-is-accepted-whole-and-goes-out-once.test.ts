@@ -16,7 +16,7 @@ async function setting(transport: string | null = null) {
   const cast = await makeCast(db);
   const by = { principal: cast.user, task_id: cast.task };
   const { plan_id } = await db.ledger.planCreate({ ...by, content: 'a plan' });
-  const comments = [randomUUID(), randomUUID()];
+  const comments = [randomUUID(), randomUUID()] as const;
   for (const [n, comment_id] of comments.entries()) {
     const about = { selected_text: `text ${n}`, anchor_from: 0, anchor_to: 1 };
     await db.ledger.commentCreate({ ...by, plan_id, comment_id, body: `body ${n}`, ...about });
@@ -45,7 +45,7 @@ test('a direct message consumes its comments, makes the session busy, and is one
     ...on,
     client_message_id: 'm',
     content: 'go',
-    plan_comment_refs: refs as never,
+    plan_comment_refs: refs,
   });
   const content = '### Plan Comments\n\n```\ntext 1\n```\n> body 1\n\n```\ntext 0\n```\n> body 0\n\n---\n\ngo';
   expect(sent).toMatchObject({
@@ -68,7 +68,7 @@ test('the same request again is answered with the stored delivery; with any diff
     ...on,
     client_message_id: 'm',
     content: 'go',
-    plan_comment_refs: [{ id: comments[0], version: 1 }] as never,
+    plan_comment_refs: [{ id: comments[0], version: 1 }],
   };
   const sent = await db.ledger.messageAdd(request);
   const turn = (await session())?.turn_id;
@@ -95,7 +95,7 @@ test('the same request again is answered with the stored delivery; with any diff
 
 test('a refused request consumes nothing', async () => {
   const { by, on, comments, messages, session } = await setting();
-  const refs = [{ id: comments[0], version: 1 }] as never;
+  const refs = [{ id: comments[0], version: 1 }];
   await db.ledger.sessionCreate({ ...by, name: 'other', session_id: 'other' });
   await db.ledger.sessionCreate({ ...by, name: 'ended', session_id: 'ended' });
   await db.ledger.sessionClose({ ...by, session_id: 'ended' });
@@ -134,7 +134,7 @@ test('a refused request consumes nothing', async () => {
 
 test('of two requests that name one comment exactly one is accepted', async () => {
   const { by, on, comments } = await setting();
-  const refs = [{ id: comments[0], version: 1 }] as never;
+  const refs = [{ id: comments[0], version: 1 }];
   const answers = await Promise.allSettled(
     ['a', 'b', 'c', 'd'].map((client_queue_id) =>
       db.ledger.queueAdd({ ...on, client_queue_id, content: 'x', plan_comment_refs: refs }),

@@ -12,6 +12,19 @@ import { closeSessions, openSession, waitsFor } from '../sessions.ts';
 const db = useDatabase();
 type Call = (values: Record<string, unknown>) => Promise<unknown>;
 
+const deliveryCodes: ErrorCode[] = [
+  'session_not_found',
+  'session_terminal',
+  'session_not_promptable',
+  'primary_session_changed',
+  'prompt_too_large',
+  'queue_full',
+  'queue_entry_not_found',
+  'queue_changed',
+  'attachment_not_found',
+  'lease_lost',
+  'admission_lease_lost',
+];
 const everyCode: ErrorCode[] = [
   'validation_error',
   'unauthenticated',
@@ -40,17 +53,7 @@ const everyCode: ErrorCode[] = [
   'comment_limit_exceeded',
   'comment_id_conflict',
   'plan_comments_changed',
-  'session_not_found',
-  'session_terminal',
-  'session_not_promptable',
-  'primary_session_changed',
-  'prompt_too_large',
-  'queue_full',
-  'queue_entry_not_found',
-  'queue_changed',
-  'attachment_not_found',
-  'lease_lost',
-  'admission_lease_lost',
+  ...deliveryCodes,
 ];
 /** Tested elsewhere; those of comments and sessions in the folders `comment`, `session` and `delivery`. */
 const own = new Set<ErrorCode>([
@@ -62,17 +65,7 @@ const own = new Set<ErrorCode>([
   'comment_limit_exceeded',
   'comment_id_conflict',
   'plan_comments_changed',
-  'session_not_found',
-  'session_terminal',
-  'session_not_promptable',
-  'primary_session_changed',
-  'prompt_too_large',
-  'queue_full',
-  'queue_entry_not_found',
-  'queue_changed',
-  'attachment_not_found',
-  'lease_lost',
-  'admission_lease_lost',
+  ...deliveryCodes,
 ]);
 const withoutVersion = new Set<ErrorCode>([
   'validation_error',

@@ -1,4 +1,4 @@
-create or replace function planledger.queue_lock(
+create or replace function planledger.session_admit(
   p_operation text,
   p_principal uuid,
   p_task_id text,
@@ -18,5 +18,5 @@ begin
 end
 $$;
 
-comment on function planledger.queue_lock(text, uuid, text, text) is
-  'What every change of a queue begins with: checks the names, admits the caller, and takes the lease (shared), admission and session locks. Answers the session.';
+comment on function planledger.session_admit(text, uuid, text, text) is
+  'What every change of a session or its queue begins with: checks the names, admits the caller, and takes the lease (shared), admission and session locks. Answers the session.';

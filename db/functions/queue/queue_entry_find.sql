@@ -1,4 +1,4 @@
-create or replace function planledger.queue_entry_lock(
+create or replace function planledger.queue_entry_find(
   p_operation text,
   p_task_id text,
   p_session_id text,
@@ -12,9 +12,8 @@ declare
   v_entry queue_entries;
 begin
   select q.* into v_entry
-  from queue_entries q join receipts r on r.task_id = q.task_id and r.id = q.id
-  where q.task_id = p_task_id and q.session_id = p_session_id and q.id = p_entry_id
-    and r.state = 'pending' and r.dispatch_id is null;
+  from waiting_entries w join queue_entries q on q.task_id = w.task_id and q.id = w.id
+  where w.task_id = p_task_id and w.session_id = p_session_id and w.id = p_entry_id;
   if not found then
     perform refuse('queue_entry_not_found', p_operation, p_task_id, jsonb_build_object('entry_id', p_entry_id));
   end if;
@@ -22,5 +21,5 @@ begin
 end
 $$;
 
-comment on function planledger.queue_entry_lock(text, text, text, uuid) is
+comment on function planledger.queue_entry_find(text, text, text, uuid) is
   'An entry that still waits in the queue of a session; queue_entry_not_found where it does not. The caller holds the session''s lock.';
