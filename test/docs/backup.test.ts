@@ -13,7 +13,7 @@ import { launch } from '../surfaces/cli/process.ts';
 import { executedBlocks } from './blocks.ts';
 
 const db = useDatabase();
-const blocks = await executedBlocks('docs/dba.md', 'sh');
+const blocks = await executedBlocks('docs/operations.md', 'sh');
 
 const program = 'pg_dump';
 
@@ -25,7 +25,7 @@ const dumpVersion = Number(
 test('the dump of the page, restored as the page says, is the same database', async () => {
   for (const { text, line } of blocks) {
     const parsed = spawnSync('sh', ['-n'], { input: text, encoding: 'utf8' });
-    expect(parsed.status, `docs/dba.md:${line} ${parsed.stderr}`).toBe(0);
+    expect(parsed.status, `docs/operations.md:${line} ${parsed.stderr}`).toBe(0);
   }
   const [row] = await db.admin`select current_setting('server_version_num')::integer / 10000 as version`;
   // pg_dump refuses a server that is newer than itself; then only the form of the commands can be checked.
@@ -45,7 +45,7 @@ test('the dump of the page, restored as the page says, is the same database', as
   for (const { text, line } of blocks) {
     // Here the new server is the old one, so that its roles are there already and psql says so.
     const { code, stderr } = await launch('sh', ['-c', text], { cwd, env }).ended;
-    expect(code, `docs/dba.md:${line} ${stderr}`).toBe(0);
+    expect(code, `docs/operations.md:${line} ${stderr}`).toBe(0);
   }
 
   const restored = await connect(restoredUrl, { role: null, max: 1 });

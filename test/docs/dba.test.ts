@@ -6,7 +6,9 @@ import { executedBlocks } from './blocks.ts';
 import { driverSession, hasPsql, psqlSession, type Session } from './sessions.ts';
 import { statementsOf } from './statements.ts';
 
-const page = 'docs/dba.md';
+/** The walk-through, and the page that goes on where it ends. */
+const pages = ['docs/dba.md', 'docs/operations.md'] as const;
+const sqlBlocks = async () => (await Promise.all(pages.map((page) => executedBlocks(page, 'sql')))).flat();
 const firstMigration = '-- before the first migration';
 
 const clients: { client: string; open: (url: string) => Session | Promise<Session> }[] = [
@@ -23,7 +25,7 @@ describe.each(clients)('the walk-through with $client', ({ open }) => {
       await Promise.all([sessions.first.close(), sessions.second.close()]);
       for (const role of ['planledger_server', 'dana_reads']) await db.admin.unsafe(`drop role if exists ${role}`);
     });
-    const blocks = (await executedBlocks(page, 'sql')).filter(({ text }) => !text.startsWith(firstMigration));
+    const blocks = (await sqlBlocks()).filter(({ text }) => !text.startsWith(firstMigration));
     const statements = blocks.flatMap(statementsOf);
     expect(statements.length).toBeGreaterThan(50);
     for (const { place, text, refusal, second } of statements) {
@@ -80,7 +82,7 @@ describe('a damaged plan', () => {
   test('is found by the query of the page and brought back by its revert', async () => {
     const session = await driverSession(db.url);
     onTestFinished(session.close);
-    const blocks = await executedBlocks(page, 'sql');
+    const blocks = await sqlBlocks();
     const [damaged, revert] = ['-- damaged revisions', '-- revert to a sound revision'].map((start) => {
       const found = blocks.filter(({ text }) => text.startsWith(start)).flatMap(statementsOf);
       expect(found, start).toHaveLength(1);
@@ -115,7 +117,7 @@ describe('a login that may not create roles', () => {
       await session.close();
       await db.admin.unsafe(`drop database ${new URL(url).pathname.slice(1)} with (force)`);
     });
-    const blocks = (await executedBlocks(page, 'sql')).filter(({ text }) => text.startsWith(firstMigration));
+    const blocks = (await sqlBlocks()).filter(({ text }) => text.startsWith(firstMigration));
     expect(blocks).toHaveLength(1);
     for (const { place, text } of blocks.flatMap(statementsOf)) {
       const error = await session.run(text);
