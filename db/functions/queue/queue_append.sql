@@ -18,7 +18,9 @@ begin
   from waiting_entries w join queue_entries q on q.task_id = w.task_id and q.id = w.id
   where w.task_id = p_task_id and w.session_id = v_session.id and q.author_id = p_principal
   order by w.place desc limit 1;
-  if v_last.id is null or v_last.comments <> '[]'
+  -- Whatever is not simply joined is accepted, answered again or refused as any other entry.
+  if v_last.id is null or v_last.comments <> '[]' or v_session.accepts = 'nothing'
+    or exists (select from tasks t where t.id = p_task_id and t.archived_at is not null)
     or exists (select from deliveries d where d.task_id = p_task_id and d.client_id = p_client_queue_id) then
     return delivery_accept(c_operation, 'queue', p_principal, p_task_id, p_session_id, p_client_queue_id, p_content,
       '[]', false, false, '{}', null, null);

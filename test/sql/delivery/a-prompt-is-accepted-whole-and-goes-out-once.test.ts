@@ -268,3 +268,46 @@ test('an accepted prompt has one job in the same transaction', async () => {
   const { id } = await db.ledger.messageAdd({ ...on, client_message_id: 'm', content: 'go' });
   expect((await jobs()).filter(({ key }) => key === `receipt ${id}`)).toHaveLength(1);
 });
+
+test('an append joins the caller’s last entry, a repeat changes nothing, and a session or task that ended takes none', async () => {
+  const { cast, on, comments } = await setting();
+  const queue = async () => (await db.ledger.queueGet(on)).entries.map(({ content }) => content);
+  await db.ledger.queueAutoRunSet({ ...on, auto_run: false });
+  const append = (client_queue_id: string, content: string, principal = cast.user) =>
+    db.ledger.queueAppend({ ...on, principal, client_queue_id, content });
+  const first = await append('1', 'one');
+  const joined = await append('2', 'two');
+  expect(joined).toMatchObject({ id: first.id, client_id: '2', content: 'one\n\ntwo', replayed: false });
+  expect(await append('2', 'two')).toEqual({ ...joined, replayed: true });
+  expect((await failure(append('2', 'other'))).code).toBe('idempotency_conflict');
+  await append('3', 'theirs', cast.service);
+  await db.ledger.queueAdd({
+    ...{ ...on, client_queue_id: '4', content: 'c' },
+    plan_comment_refs: [{ id: comments[0], version: 1 }],
+  });
+  await append('5', 'five');
+  expect(await queue()).toEqual([
+    'one\n\ntwo',
+    'theirs',
+    expect.stringMatching(/^### Plan Comments\n.*\n\nc$/s),
+    'five',
+  ]);
+
+  await db.ledger.sessionClose(on);
+  expect((await failure(append('6', 'late'))).code).toBe('session_terminal');
+  expect((await queue()).at(-1)).toBe('five');
+});
+
+test('an archived task takes no prompt, and no append to one that waits', async () => {
+  const { by, on } = await setting();
+  await db.ledger.queueAutoRunSet({ ...on, auto_run: false });
+  await db.ledger.queueAppend({ ...on, client_queue_id: '1', content: 'one' });
+  await db.ledger.taskArchive(by);
+  for (const call of [
+    () => db.ledger.queueAppend({ ...on, client_queue_id: '2', content: 'two' }),
+    () => db.ledger.messageAdd({ ...on, client_message_id: '3', content: 'three' }),
+  ]) {
+    expect(await failure(call())).toMatchObject({ code: 'validation_error', details: { argument: 'task_id' } });
+  }
+  expect((await db.ledger.queueGet(on)).entries.map(({ content }) => content)).toEqual(['one']);
+});
