@@ -39,6 +39,14 @@ grant execute on function
   planledger.queue_reorder(uuid, text, text, uuid[], uuid),
   planledger.queue_send_now(uuid, text, text, uuid[], uuid),
   planledger.queue_update(uuid, text, text, uuid, text),
+  planledger.message_get(uuid, text, uuid),
+  planledger.message_list(uuid, text, text, uuid, uuid, integer),
+  planledger.delivery_get(uuid, text, text),
+  planledger.receipt_get(uuid, text, uuid),
+  planledger.receipt_list(uuid, text, text, text, uuid, integer),
+  planledger.receipt_retry(uuid, text, text, uuid),
+  planledger.attachment_stage(uuid, text, text, text, bytea),
+  planledger.attachment_get(uuid, text, uuid),
   planledger.admission_lease(uuid, text),
   planledger.token_authenticate(bytea),
   planledger.event_audience(text, uuid[]),
@@ -48,7 +56,7 @@ grant execute on function
 to planledger_app;
 
 grant usage on type planledger.plan_write_ack, planledger.comment_snapshot, planledger.session, planledger.delivery,
-  planledger.queue to planledger_app;
+  planledger.queue, planledger.message, planledger.receipt to planledger_app;
 
 grant execute on function planledger.installation() to planledger_app, planledger_reader;
 
@@ -56,6 +64,15 @@ grant usage on schema planledger to planledger_worker;
 grant execute on function
   planledger.events_prune(interval),
   planledger.requests_prune(interval),
+  planledger.receipts_prune(interval),
+  planledger.attachments_prune(interval),
+  planledger.agent_start(text, text, text, interval),
+  planledger.agent_ready(text, uuid),
+  planledger.agent_say(text, uuid, text, text),
+  planledger.agent_turn_end(text, uuid, uuid, text),
+  planledger.agent_end(text, uuid, text),
+  planledger.agents_tend(text, interval),
+  planledger.receipt_attachments(text, uuid),
   planledger.receipt_reserve(text, uuid, text, interval),
   planledger.receipt_mark_attempted(text, uuid, interval),
   planledger.receipt_acknowledge(text, uuid),
@@ -73,5 +90,9 @@ grant select on
   planledger.locks,
   planledger.activity,
   planledger.plan_storage,
-  planledger.pending_comments
+  planledger.pending_comments,
+  planledger.receipts_by_state,
+  planledger.receipt_status,
+  planledger.agents,
+  planledger.stuck_deliveries
 to planledger_reader;

@@ -7,6 +7,63 @@ export interface AdmissionLeaseRow {
   admission_lease: string;
 }
 
+/** A row of `agent_end`. */
+export interface AgentEndRow {
+}
+
+/** A row of `agent_ready`. */
+export interface AgentReadyRow {
+}
+
+/** A row of `agent_say`. */
+export interface AgentSayRow {
+}
+
+/** A row of `agent_start`. */
+export interface AgentStartRow {
+  outcome: string;
+  agent_token: string | null;
+  agent_name: string | null;
+  transport: string | null;
+}
+
+/** A row of `agent_turn_end`. */
+export interface AgentTurnEndRow {
+}
+
+/** A row of `agents_tend`. */
+export interface AgentsTendRow {
+  task_id: string;
+  session_id: string;
+  agent_token: string;
+  wanted: boolean;
+  cancel_turn_id: string | null;
+  receipt_id: string | null;
+}
+
+/** A row of `attachment_get`. */
+export interface AttachmentGetRow {
+  id: string;
+  name: string;
+  media_type: string;
+  content: Uint8Array;
+}
+
+/** A row of `attachment_stage`. */
+export interface AttachmentStageRow {
+  id: string;
+  task_id: string;
+  name: string;
+  media_type: string;
+  bytes: number;
+  created_at: Date;
+}
+
+/** A row of `attachments_prune`. */
+export interface AttachmentsPruneRow {
+  attachments_prune: string;
+}
+
 /** A row of every comment function: all pending comments of a task, in one committed state. */
 export interface CommentSnapshot {
   task_id: string;
@@ -18,6 +75,20 @@ export interface CommentSnapshot {
 /** A row of `content_max_bytes`. */
 export interface ContentMaxBytesRow {
   content_max_bytes: number;
+}
+
+/** A row of every function that accepts a prompt. */
+export interface Delivery {
+  id: string;
+  task_id: string;
+  session_id: string;
+  action: string;
+  client_id: string;
+  state: string;
+  content: string;
+  comments: CommentReference[];
+  replayed: boolean;
+  created_at: Date;
 }
 
 /** A row of `error_catalog`. */
@@ -66,17 +137,19 @@ export interface InstallationRow {
   functions_sha256: string;
 }
 
-/** A row of every function that accepts a prompt. */
-export interface Delivery {
+/** A row of every function of transcripts. */
+export interface Message {
   id: string;
   task_id: string;
   session_id: string;
-  action: string;
-  client_id: string;
-  state: string;
+  role: string;
+  kind: string;
   content: string;
+  client_id: string | null;
   comments: CommentReference[];
-  replayed: boolean;
+  attachments: Attachment[];
+  plan_mode: boolean;
+  author_name: string;
   created_at: Date;
 }
 
@@ -154,17 +227,44 @@ export interface Queue {
 export interface ReceiptAcknowledgeRow {
 }
 
+/** A row of `receipt_attachments`. */
+export interface ReceiptAttachmentsRow {
+  id: string;
+  name: string;
+  media_type: string;
+  content: Uint8Array;
+}
+
 /** A row of `receipt_end_attempt`. */
 export interface ReceiptEndAttemptRow {
+}
+
+/** A row of every function that shows receipts. */
+export interface Receipt {
+  id: string;
+  task_id: string;
+  session_id: string;
+  client_id: string;
+  action: string;
+  state: string;
+  attempts: number;
+  retryable: boolean;
+  failure: string | null;
+  lease_holder: string | null;
+  lease_expires_at: Date | null;
+  not_before: Date | null;
+  created_at: Date;
+  attempted_at: Date | null;
+  ended_at: Date | null;
 }
 
 /** A row of `receipt_mark_attempted`. */
 export interface ReceiptMarkAttemptedRow {
   outcome: string;
-  message_id: string;
-  content: string;
-  plan_mode: boolean;
-  attachment_ids: string[];
+  message_id: string | null;
+  content: string | null;
+  plan_mode: boolean | null;
+  attachment_ids: string[] | null;
 }
 
 /** A row of `receipt_release`. */
@@ -175,11 +275,17 @@ export interface ReceiptReleaseRow {
 /** A row of `receipt_reserve`. */
 export interface ReceiptReserveRow {
   outcome: string;
-  lease_token: string;
-  lease_expires_at: Date;
-  session_id: string;
-  agent_name: string;
+  lease_token: string | null;
+  lease_expires_at: Date | null;
+  session_id: string | null;
+  agent_name: string | null;
   transport: string | null;
+  agent_token: string | null;
+}
+
+/** A row of `receipts_prune`. */
+export interface ReceiptsPruneRow {
+  receipts_prune: string;
 }
 
 /** A row of `receipts_reconcile`. */
@@ -361,6 +467,14 @@ export interface CommentReference {
   version: number;
 }
 
+/** A file that a prompt carries. */
+export interface Attachment {
+  id: string;
+  name: string;
+  media_type: string;
+  bytes: number;
+}
+
 /** A prompt that waits in a queue. */
 export interface QueueEntry {
   id: string;
@@ -378,6 +492,24 @@ export interface QueueEntry {
 export interface Ledger {
   /** Keeps every other admission, change of comments and plan deletion away from a task while turn-start hooks run, until the calling transaction ends; plan writes go on. Answers what message_add and queue_add take as p_lease, on another connection. Takes the lease lock. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
   admissionLease(values: { principal: string; task_id: string | null }, options?: CallOptions): Promise<AdmissionLeaseRow>;
+  /** Gives the lease on an agent back, whose process has ended; p_failure says why, for people, where nobody asked it to. A turn that it was in is over; an agent that could not start is tried again after 1, 4, 16 and 64 seconds, and after five attempts its session fails. Takes the session lock. Raises lease_lost, plan_busy, isolation_not_supported. */
+  agentEnd(values: { task_id: string | null; token: string | null; failure?: string | null | undefined }, options?: CallOptions): Promise<AgentEndRow>;
+  /** Says that the agent runs and waits for a prompt, and so does a session that was starting. p_token: of its lease. Takes the session lock. Raises lease_lost, plan_busy, isolation_not_supported. */
+  agentReady(values: { task_id: string | null; token: string | null }, options?: CallOptions): Promise<AgentReadyRow>;
+  /** Writes what an agent says into the transcript: p_kind message, thought, tool (what it does) or terminal (what its program shows), p_content 1 to 1,048,576 bytes. p_token: of the lease on the agent. Takes no lock. Raises validation_error, lease_lost. */
+  agentSay(values: { task_id: string | null; token: string | null; kind: string | null; content: string | null }, options?: CallOptions): Promise<AgentSayRow>;
+  /** Takes the lease on the agent of a session that has none yet, for p_lease (1 second to 1 hour), and has the session be STARTING: outcome started. held: another worker is at it; ended: there is nothing to start. p_holder (1 to 200 characters) names the worker, each process with a name of its own. Takes the session lock. Raises validation_error, plan_busy, isolation_not_supported. */
+  agentStart(values: { task_id: string | null; session_id: string | null; holder: string | null; lease?: string | null | undefined }, options?: CallOptions): Promise<AgentStartRow>;
+  /** Says that an agent is done with the prompt p_turn_id, with p_failure, for people, where it came to nothing; the session waits for the next, and what is next in its queue goes out. A turn that is over already is left alone. Takes the session lock. Raises lease_lost, plan_busy, isolation_not_supported. */
+  agentTurnEnd(values: { task_id: string | null; token: string | null; turn_id: string | null; failure?: string | null | undefined }, options?: CallOptions): Promise<AgentTurnEndRow>;
+  /** Renews the leases of the worker p_holder on agents, for p_lease (1 second to 1 hour) from now, and answers those it still has: wanted is false where the session has ended and so should the agent; cancel_turn_id, the turn that somebody wants cancelled; receipt_id, a prompt that waits for this agent. Takes no lock but that of the rows it renews. Raises validation_error. */
+  agentsTend(values: { holder: string | null; lease?: string | null | undefined }, options?: CallOptions): Promise<AgentsTendRow[]>;
+  /** A file that a prompt carries, or that the caller has staged. Takes no lock. Raises validation_error, task_unreachable, attachment_not_found. */
+  attachmentGet(values: { principal: string; task_id: string | null; attachment_id: string | null }, options?: CallOptions): Promise<AttachmentGetRow>;
+  /** Keeps a file of 1 byte to 10 MiB for a prompt that names its id (p_attachments) within a day; then it goes. p_name and p_media_type: 1 to 200 characters. Takes the lease (shared) and admission locks, then the task row. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
+  attachmentStage(values: { principal: string; task_id: string | null; name: string | null; media_type: string | null; content: Uint8Array }, options?: CallOptions): Promise<AttachmentStageRow>;
+  /** Deletes files that were staged longer ago than p_keep (1 hour or more) and never sent, and answers how many. For administrators and the program's cron; safe at any time. Raises validation_error. */
+  attachmentsPrune(values: { keep?: string | null | undefined }, options?: CallOptions): Promise<AttachmentsPruneRow>;
   /** Adds a comment to the plan p_plan_id, which must be the task's current one. p_comment_id: the caller's UUID, which makes a repeat harmless; p_body: 1 to 65,536 bytes and not only white space; p_selected_text: 1 to 262,144 bytes; 0 <= p_anchor_from <= p_anchor_to. A plan has at most 100 pending comments with 1,048,576 bytes in all. An id that was used before changes nothing: with the same data, or once its comment was deleted or delivered, the call succeeds. Takes the lease (shared) and admission locks, then the task row. Answers the snapshot. Raises validation_error, task_unreachable, comment_body_too_large, comment_selection_too_large, plan_busy, task_not_found, comment_id_conflict, plan_comments_changed, comment_limit_exceeded, isolation_not_supported. */
   commentCreate(values: { principal: string; task_id: string | null; plan_id: string | null; comment_id: string | null; body: string | null; selected_text: string | null; anchor_from: number; anchor_to: number }, options?: CallOptions): Promise<CommentSnapshot>;
   /** Deletes a pending comment of the current plan p_plan_id that is at p_expected_version; its id stays used. Takes the lease (shared) and admission locks, then the task row. Answers the snapshot. Raises validation_error, task_unreachable, plan_busy, task_not_found, plan_comments_changed, isolation_not_supported. */
@@ -388,6 +520,8 @@ export interface Ledger {
   commentUpdate(values: { principal: string; task_id: string | null; plan_id: string | null; comment_id: string | null; body: string | null; expected_version: number }, options?: CallOptions): Promise<CommentSnapshot>;
   /** The largest plan a write that admits caller text may store, in UTF-8 bytes. A constant, not a setting. */
   contentMaxBytes(values: {  }, options?: CallOptions): Promise<ContentMaxBytesRow>;
+  /** What became of the request with p_client_id (its client_message_id or client_queue_id), also long after it was delivered; no row where no such request was accepted. Takes no lock. Raises validation_error, task_unreachable. */
+  deliveryGet(values: { principal: string; task_id: string | null; client_id: string | null }, options?: CallOptions): Promise<Delivery | null>;
   /** Every stable error code: its SQLSTATE, whether repeating the same call is safe and may help, the message and the next action as templates. */
   errorCatalog(values: {  }, options?: CallOptions): Promise<ErrorCatalogRow[]>;
   /** Which of p_token_ids still work and, for each, whether its principal now reaches p_task_id and may read plans there, and whether that task is gone. Asked before each notification, so that a revoked token gets none. */
@@ -400,6 +534,10 @@ export interface Ledger {
   installation(values: {  }, options?: CallOptions): Promise<InstallationRow[]>;
   /** Accepts a prompt for a session that waits for one, which is busy from then on. p_client_message_id (1 to 200 characters) makes a repeat harmless: it is answered with the stored delivery. p_content may be empty where p_plan_comment_refs, a list of {id, version} (at most 100), names comments of the current plan; they are put before it and consumed. The prompt has at most 1,048,576 bytes. p_attachments: staged files. p_lease: the admission lease of a turn-start hook; p_rerouted_session_id: where that hook sent it. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, idempotency_conflict, session_not_found, primary_session_changed, session_terminal, session_not_promptable, plan_comments_changed, prompt_too_large, attachment_not_found, admission_lease_lost, plan_busy, isolation_not_supported. */
   messageAdd(values: { principal: string; task_id: string | null; session_id: string | null; client_message_id: string | null; content: string | null; plan_comment_refs?: CommentReference[] | null | undefined; require_primary_session?: boolean | null | undefined; plan_mode?: boolean | null | undefined; attachments?: string[] | null | undefined; lease?: string | null | undefined; rerouted_session_id?: string | null | undefined }, options?: CallOptions): Promise<Delivery>;
+  /** One message of a transcript; no row where the task has none of that id. Takes no lock. Raises validation_error, task_unreachable. */
+  messageGet(values: { principal: string; task_id: string | null; message_id: string | null }, options?: CallOptions): Promise<Message | null>;
+  /** The transcript of a session in order: p_limit (1 to 1,000) messages, fewer where their texts come to 4 MiB. The last ones; those before p_before_message_id; or those that follow p_after_message_id. Takes no lock. Raises validation_error, task_unreachable, session_not_found. */
+  messageList(values: { principal: string; task_id: string | null; session_id: string | null; before_message_id?: string | null | undefined; after_message_id?: string | null | undefined; limit?: number | null | undefined }, options?: CallOptions): Promise<Message[]>;
   /** Adds p_fragment to the end of the plan behind one blank line, at the cost of the fragment. p_title (1 to 200 characters; empty keeps the stored one); p_expected_version: checked when given; p_allow_truncation: refused when true; p_request_id (1 to 200 characters): makes a repeat harmless. The composed text has at most content_max_bytes(). Takes the plan lock. Not idempotent without p_request_id. Raises validation_error, task_unreachable, plan_content_required, plan_append_truncation_not_applicable, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_not_found, plan_version_conflict, plan_content_too_large, isolation_not_supported. */
   planAppend(values: { principal: string; task_id: string | null; fragment: string | null; title?: string | null | undefined; expected_version?: string | null | undefined; allow_truncation?: boolean | null | undefined; request_id?: string | null | undefined }, options?: CallOptions): Promise<PlanWriteAck>;
   /** Creates the plan of p_task_id with p_content; where a plan exists, replaces it under the rules of plan_replace. A new plan without a title is titled Plan; p_expected_version where no plan exists is a conflict. At most content_max_bytes(). p_title (1 to 200 characters; empty keeps the stored one). Under the agent policy an existing plan needs the current p_expected_version, and a text that keeps fewer than half of 2,000 characters or more needs p_allow_truncation; p_policy browser (users only) asks for neither, checks p_expected_version when given, and may store an empty text. p_request_id (1 to 200 characters) makes a repeat harmless. Takes the plan lock. Raises validation_error, task_unreachable, plan_content_required, plan_content_too_large, plan_busy, idempotency_conflict, plan_head_unavailable, task_not_found, plan_version_required, plan_version_conflict, plan_truncation_rejected, plan_history_unavailable, isolation_not_supported. */
@@ -442,15 +580,25 @@ export interface Ledger {
   queueUpdate(values: { principal: string; task_id: string | null; session_id: string | null; entry_id: string | null; content: string | null }, options?: CallOptions): Promise<Queue>;
   /** Says that the agent has the prompt of an attempted receipt. Takes the task row and the session lock. Raises lease_lost, plan_busy, isolation_not_supported. */
   receiptAcknowledge(values: { task_id: string | null; token: string | null }, options?: CallOptions): Promise<ReceiptAcknowledgeRow>;
+  /** The files that go out with a reserved receipt, in order; none without its token. Takes no lock. */
+  receiptAttachments(values: { task_id: string | null; token: string | null }, options?: CallOptions): Promise<ReceiptAttachmentsRow[]>;
   /** Says that the agent refused the prompt of an attempted receipt (p_state failed), or that nobody knows whether it has it (cleared), with p_failure for people; it is not sent again. The session waits for a prompt again. Takes the task row and the session lock. Raises validation_error, lease_lost, plan_busy, isolation_not_supported. */
   receiptEndAttempt(values: { task_id: string | null; token: string | null; state: string | null; failure: string | null }, options?: CallOptions): Promise<ReceiptEndAttemptRow>;
+  /** How far one accepted prompt has come; no row where the task has no such receipt, or it was acknowledged long ago. Takes no lock. Raises validation_error, task_unreachable. */
+  receiptGet(values: { principal: string; task_id: string | null; receipt_id: string | null }, options?: CallOptions): Promise<Receipt | null>;
+  /** How far the prompts of a task have come, or those of p_session_id, or those in p_state: p_limit (1 to 1,000) of them, newest first, those before p_before_receipt_id. Takes no lock. Raises validation_error, task_unreachable, session_not_found. */
+  receiptList(values: { principal: string; task_id: string | null; session_id?: string | null | undefined; state?: string | null | undefined; before_receipt_id?: string | null | undefined; limit?: number | null | undefined }, options?: CallOptions): Promise<Receipt[]>;
   /** Says that the prompt of a reserved receipt goes out now, writes it into the transcript and answers it: outcome attempted. After that it is acknowledged within p_limit (1 second to 1 hour), or cleared. refused: the task was archived or the session ended; the receipt failed. Takes the task row and the session lock. Raises lease_lost, validation_error, plan_busy, isolation_not_supported. */
   receiptMarkAttempted(values: { task_id: string | null; token: string | null; limit?: string | null | undefined }, options?: CallOptions): Promise<ReceiptMarkAttemptedRow>;
   /** Gives a reserved receipt back, because its prompt could not be made ready to go out (p_failure, for people): it is tried again later, five times in all, and answers pending or failed. Takes the task row and the session lock. Raises lease_lost, plan_busy, isolation_not_supported. */
   receiptRelease(values: { task_id: string | null; token: string | null; failure: string | null }, options?: CallOptions): Promise<ReceiptReleaseRow>;
-  /** Takes a receipt, with those that go out in one prompt with it, for p_lease (1 second to 1 hour): outcome reserved, with the token that the later calls need. held: another has it; waiting: its time or turn has not come; ended: it was attempted or is gone. p_holder (1 to 200 characters) names the worker, for people. An entry of the queue is taken only from its head, by a session that waits for a prompt, which is busy from then on. Takes the session lock. Raises validation_error, plan_busy, isolation_not_supported. */
+  /** Takes a receipt, with those that go out in one prompt with it, for p_lease (1 second to 1 hour): outcome reserved, with the token that the later calls need. held: another has it; waiting: its time or turn has not come; ended: it was attempted or is gone; elsewhere: another worker runs the agent of its session, and looks for it by agents_tend. p_holder (1 to 200 characters) names the worker, each process with a name of its own. Where a worker runs the agent (transport acp or passthrough) p_holder has the lease on it too, with agent_token. An entry of the queue is taken only from its head, by a session that waits for a prompt, which is busy from then on. Takes the session lock. Raises validation_error, plan_busy, isolation_not_supported. */
   receiptReserve(values: { task_id: string | null; receipt_id: string | null; holder: string | null; lease?: string | null | undefined }, options?: CallOptions): Promise<ReceiptReserveRow>;
-  /** Puts right what workers that died have left: expired reservations are given back, attempts that nobody acknowledged are cleared and never sent again, and what is pending has a job. Answers how many of each. Leaves out sessions that somebody works on. Raises isolation_not_supported. */
+  /** Has a prompt that failed before it went out be tried again: one of a queue waits in its place there, a direct message goes out when its session next waits for a prompt. Takes the lease (shared), admission and session locks. Raises validation_error (also for a prompt that may have arrived), task_unreachable, task_not_found, session_not_found, session_terminal, plan_busy, isolation_not_supported. */
+  receiptRetry(values: { principal: string; task_id: string | null; session_id: string | null; receipt_id: string | null }, options?: CallOptions): Promise<Receipt>;
+  /** Forgets receipts acknowledged longer ago than p_keep (24 hours or more) and answers how many; the transcript stays, and a repeated request is still answered. Failed and cleared ones stay, for people. For administrators and the program's cron; safe at any time. Raises validation_error. */
+  receiptsPrune(values: { keep?: string | null | undefined }, options?: CallOptions): Promise<ReceiptsPruneRow>;
+  /** Puts right what workers that died have left: expired reservations are given back, attempts that nobody acknowledged are cleared and never sent again, what is pending has a job, and a session whose agent died with its worker waits for a prompt again, or is started. Answers how many of each. Leaves out sessions that somebody works on. Raises isolation_not_supported. */
   receiptsReconcile(values: {  }, options?: CallOptions): Promise<ReceiptsReconcileRow>;
   /** Forgets remembered request ids older than p_keep (24 hours or more) and answers how many. For administrators; safe at any time. Raises validation_error. */
   requestsPrune(values: { keep?: string | null | undefined }, options?: CallOptions): Promise<RequestsPruneRow>;
@@ -460,7 +608,7 @@ export interface Ledger {
   revisionList(values: { principal: string; task_id: string | null; before_revision_number?: number | null | undefined; limit?: number | null | undefined; policy?: string | null | undefined }, options?: CallOptions): Promise<RevisionListRow[]>;
   /** Ends a session, for good: state COMPLETED. Repeating it changes nothing. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, plan_busy, isolation_not_supported. */
   sessionClose(values: { principal: string; task_id: string | null; session_id: string | null }, options?: CallOptions): Promise<Session>;
-  /** Makes a session of p_task_id, in state CREATED. p_name and p_agent_name (p_name when null; the name under which a worker knows the agent): 1 to 200 characters; p_session_id is generated when null. p_transport: acp, passthrough, webhook, or null where a program of somebody's own takes the receipts. p_is_primary: true takes the primary's place; null makes the first session primary. Takes the lease (shared) and admission locks, then the task row. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
+  /** Makes a session of p_task_id, in state CREATED; where a worker runs its agent, one starts it, and where it is called over HTTP it waits for a prompt at once. p_name and p_agent_name (p_name when null; the name under which a worker knows the agent): 1 to 200 characters; p_session_id is generated when null. p_transport: acp, passthrough, webhook, or null where a program of somebody's own takes the receipts. p_is_primary: true takes the primary's place; null makes the first session primary. Takes the lease (shared) and admission locks, then the task row. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
   sessionCreate(values: { principal: string; task_id: string | null; name: string | null; session_id?: string | null | undefined; agent_name?: string | null | undefined; transport?: string | null | undefined; is_primary?: boolean | null | undefined }, options?: CallOptions): Promise<Session>;
   /** The sessions of p_task_id by creation time. Takes no lock. Raises validation_error, task_unreachable. */
   sessionList(values: { principal: string; task_id: string | null }, options?: CallOptions): Promise<Session[]>;
@@ -495,17 +643,29 @@ export interface Ledger {
 /** How each method calls its function. */
 export const signatures = {
   admissionLease: { function: 'admission_lease', operation: 'lease_admission', arguments: ["principal","task_id"], required: 2, writes: true, many: false },
+  agentEnd: { function: 'agent_end', operation: 'end_agent', arguments: ["task_id","token","failure"], required: 2, writes: true, many: false },
+  agentReady: { function: 'agent_ready', operation: 'agent_ready', arguments: ["task_id","token"], required: 2, writes: true, many: false },
+  agentSay: { function: 'agent_say', operation: 'say', arguments: ["task_id","token","kind","content"], required: 4, writes: true, many: false },
+  agentStart: { function: 'agent_start', operation: 'start_agent', arguments: ["task_id","session_id","holder","lease"], required: 3, writes: true, many: false },
+  agentTurnEnd: { function: 'agent_turn_end', operation: 'end_turn', arguments: ["task_id","token","turn_id","failure"], required: 3, writes: true, many: false },
+  agentsTend: { function: 'agents_tend', operation: 'tend_agents', arguments: ["holder","lease"], required: 1, writes: true, many: true },
+  attachmentGet: { function: 'attachment_get', operation: 'get_attachment', arguments: ["principal","task_id","attachment_id"], required: 3, writes: false, many: false },
+  attachmentStage: { function: 'attachment_stage', operation: 'stage_attachment', arguments: ["principal","task_id","name","media_type","content"], required: 5, writes: true, many: false },
+  attachmentsPrune: { function: 'attachments_prune', operation: 'prune_attachments', arguments: ["keep"], required: 0, writes: true, many: false },
   commentCreate: { function: 'comment_create', operation: 'create_comment', arguments: ["principal","task_id","plan_id","comment_id","body","selected_text","anchor_from","anchor_to"], required: 8, writes: true, many: false },
   commentDelete: { function: 'comment_delete', operation: 'delete_comment', arguments: ["principal","task_id","plan_id","comment_id","expected_version"], required: 5, writes: true, many: false },
   commentList: { function: 'comment_list', operation: 'list_comments', arguments: ["principal","task_id"], required: 2, writes: false, many: false },
   commentUpdate: { function: 'comment_update', operation: 'update_comment', arguments: ["principal","task_id","plan_id","comment_id","body","expected_version"], required: 6, writes: true, many: false },
   contentMaxBytes: { function: 'content_max_bytes', operation: 'content_max_bytes', arguments: [], required: 0, writes: false, many: false },
+  deliveryGet: { function: 'delivery_get', operation: 'get_delivery', arguments: ["principal","task_id","client_id"], required: 3, writes: false, many: false },
   errorCatalog: { function: 'error_catalog', operation: 'error_catalog', arguments: [], required: 0, writes: false, many: true },
   eventAudience: { function: 'event_audience', operation: 'event_audience', arguments: ["task_id","token_ids"], required: 2, writes: false, many: true },
   eventsPrune: { function: 'events_prune', operation: 'prune_events', arguments: ["keep"], required: 0, writes: true, many: false },
   eventsRead: { function: 'events_read', operation: 'events_read', arguments: ["cursor"], required: 0, writes: false, many: true },
   installation: { function: 'installation', operation: 'installation', arguments: [], required: 0, writes: false, many: true },
   messageAdd: { function: 'message_add', operation: 'add_message', arguments: ["principal","task_id","session_id","client_message_id","content","plan_comment_refs","require_primary_session","plan_mode","attachments","lease","rerouted_session_id"], required: 5, writes: true, many: false },
+  messageGet: { function: 'message_get', operation: 'get_message', arguments: ["principal","task_id","message_id"], required: 3, writes: false, many: false },
+  messageList: { function: 'message_list', operation: 'list_messages', arguments: ["principal","task_id","session_id","before_message_id","after_message_id","limit"], required: 3, writes: false, many: true },
   planAppend: { function: 'plan_append', operation: 'append', arguments: ["principal","task_id","fragment","title","expected_version","allow_truncation","request_id"], required: 3, writes: true, many: false },
   planCreate: { function: 'plan_create', operation: 'create', arguments: ["principal","task_id","content","title","expected_version","allow_truncation","request_id","policy"], required: 3, writes: true, many: false },
   planDelete: { function: 'plan_delete', operation: 'delete', arguments: ["principal","task_id","request_id"], required: 2, writes: true, many: false },
@@ -527,10 +687,15 @@ export const signatures = {
   queueSendNow: { function: 'queue_send_now', operation: 'send_queue_entries_now', arguments: ["principal","task_id","session_id","entry_ids","turn_id"], required: 4, writes: true, many: false },
   queueUpdate: { function: 'queue_update', operation: 'update_queue_entry', arguments: ["principal","task_id","session_id","entry_id","content"], required: 5, writes: true, many: false },
   receiptAcknowledge: { function: 'receipt_acknowledge', operation: 'acknowledge_receipt', arguments: ["task_id","token"], required: 2, writes: true, many: false },
+  receiptAttachments: { function: 'receipt_attachments', operation: 'receipt_attachments', arguments: ["task_id","token"], required: 2, writes: false, many: true },
   receiptEndAttempt: { function: 'receipt_end_attempt', operation: 'end_attempt', arguments: ["task_id","token","state","failure"], required: 4, writes: true, many: false },
+  receiptGet: { function: 'receipt_get', operation: 'get_receipt', arguments: ["principal","task_id","receipt_id"], required: 3, writes: false, many: false },
+  receiptList: { function: 'receipt_list', operation: 'list_receipts', arguments: ["principal","task_id","session_id","state","before_receipt_id","limit"], required: 2, writes: false, many: true },
   receiptMarkAttempted: { function: 'receipt_mark_attempted', operation: 'mark_attempted', arguments: ["task_id","token","limit"], required: 2, writes: true, many: false },
   receiptRelease: { function: 'receipt_release', operation: 'release_receipt', arguments: ["task_id","token","failure"], required: 3, writes: true, many: false },
   receiptReserve: { function: 'receipt_reserve', operation: 'reserve_receipt', arguments: ["task_id","receipt_id","holder","lease"], required: 3, writes: true, many: false },
+  receiptRetry: { function: 'receipt_retry', operation: 'retry_receipt', arguments: ["principal","task_id","session_id","receipt_id"], required: 4, writes: true, many: false },
+  receiptsPrune: { function: 'receipts_prune', operation: 'prune_receipts', arguments: ["keep"], required: 0, writes: true, many: false },
   receiptsReconcile: { function: 'receipts_reconcile', operation: 'reconcile_receipts', arguments: [], required: 0, writes: true, many: false },
   requestsPrune: { function: 'requests_prune', operation: 'prune_requests', arguments: ["keep"], required: 0, writes: true, many: false },
   revisionGet: { function: 'revision_get', operation: 'get_revision', arguments: ["principal","task_id","revision_id"], required: 3, writes: false, many: false },

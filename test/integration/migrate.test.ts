@@ -47,6 +47,7 @@ test('a fresh database is migrated once, and again nothing happens', async () =>
       '0007_settings_keep_row',
       '0008_sessions',
       '0009_delivery',
+      '0010_agents',
     ],
     functionsApplied: true,
   });
@@ -199,7 +200,7 @@ test('a login with CREATEROLE and CREATE on the database may migrate; one withou
   };
   const refusal = await migrate(as(`${name}_plain`)).catch((error: Error) => error.message);
   expect(refusal).toMatch(/A DBA must run once.*grant planledger_owner/s);
-  expect((await migrate(as(`${name}_dba`))).applied).toHaveLength(9);
+  expect((await migrate(as(`${name}_dba`))).applied).toHaveLength(10);
   // And the statements that it was told are enough.
   const other = await emptyDatabase(server());
   await withClient(other, async (client) => {
@@ -209,7 +210,7 @@ test('a login with CREATEROLE and CREATE on the database may migrate; one withou
   const asPlain = new URL(other);
   asPlain.username = `${name}_plain`;
   asPlain.password = 'p';
-  expect((await migrate(asPlain.href)).applied).toHaveLength(9);
+  expect((await migrate(asPlain.href)).applied).toHaveLength(10);
   await withClient(databaseUrl(server(), 'postgres'), (client) =>
     client.query(`drop database ${new URL(other).pathname.slice(1)} with (force)`),
   );

@@ -12,32 +12,57 @@ const logins = Object.fromEntries(kinds.map((kind) => [kind, `${kind}_${randomBy
 const sessions = {} as Record<keyof typeof logins, postgres.Sql>;
 
 /** What may be read, and by whom: pinned here, whatever the grants file says. */
-const views = ['activity', 'locks', 'pending_comments', 'plan_document', 'plan_storage', 'revision_document'];
+const views = [
+  'activity',
+  'agents',
+  'locks',
+  'pending_comments',
+  'plan_document',
+  'plan_storage',
+  'receipt_status',
+  'receipts_by_state',
+  'revision_document',
+  'stuck_deliveries',
+];
 const callable = {
   // The view `locks` calls lock_key with the rights of whoever reads it.
   reader: ['installation', 'lock_key'],
   worker: [
+    'agent_end',
+    'agent_ready',
+    'agent_say',
+    'agent_start',
+    'agent_turn_end',
+    'agents_tend',
+    'attachments_prune',
     'events_prune',
     'receipt_acknowledge',
+    'receipt_attachments',
     'receipt_end_attempt',
     'receipt_mark_attempted',
     'receipt_release',
     'receipt_reserve',
+    'receipts_prune',
     'receipts_reconcile',
     'requests_prune',
   ],
   app: [
     'admission_lease',
+    'attachment_get',
+    'attachment_stage',
     'comment_create',
     'comment_delete',
     'comment_list',
     'comment_update',
     'content_max_bytes',
+    'delivery_get',
     'error_catalog',
     'event_audience',
     'events_read',
     'installation',
     'message_add',
+    'message_get',
+    'message_list',
     'plan_append',
     'plan_create',
     'plan_delete',
@@ -57,6 +82,9 @@ const callable = {
     'queue_reorder',
     'queue_send_now',
     'queue_update',
+    'receipt_get',
+    'receipt_list',
+    'receipt_retry',
     'revision_get',
     'revision_list',
     'session_close',
@@ -140,8 +168,8 @@ describe.each(kinds)('the %s role', (kind) => {
           : writes(relation);
       for (const statement of statements) {
         const state = await outcome(sessions[kind], statement);
-        // Not a table, not updatable: said of a view before its privileges are looked at.
-        if (state !== '42501' && !(relation.kind === 'view' && ['42809', '55000'].includes(state)))
+        // Not a table, not updatable, nor this column: said of a view before its privileges are looked at.
+        if (state !== '42501' && !(relation.kind === 'view' && ['42809', '55000', '0A000'].includes(state)))
           allowed.push(`${statement}: ${state}`);
       }
     }

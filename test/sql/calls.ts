@@ -35,6 +35,8 @@ export function argumentsOf(
     entry_id: randomUUID(),
     entry_ids: [randomUUID()],
     auto_run: false,
+    receipt_id: randomUUID(),
+    media_type: 'text/plain',
     ...change,
   };
   const taken: readonly string[] = signatures[method].arguments;

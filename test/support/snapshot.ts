@@ -13,29 +13,41 @@ interface FunctionRow {
 }
 
 const many = new Set([
+  'agents_tend',
   'error_catalog',
   'event_audience',
   'events_read',
   'installation',
+  'message_list',
+  'receipt_attachments',
+  'receipt_list',
   'revision_list',
   'session_list',
   'task_list',
   'token_list',
 ]);
-const maybe = new Set(['plan_get']);
+const maybe = new Set(['delivery_get', 'message_get', 'plan_get', 'receipt_get']);
 const nullable = new Set([
   'archived_at',
+  'attempted_at',
+  'cancel_turn_id',
   'display_name',
+  'ended_at',
   'expires_at',
   'failure',
   'implementation_started_at',
   'implementation_started_by',
   'implementation_started_session_id',
+  'lease_expires_at',
+  'lease_holder',
+  'lease_token',
   'migration',
   'next_before_revision_number',
+  'not_before',
   'parent_task_id',
   'plan_revision_number',
   'plan_title',
+  'receipt_id',
   'restored_from',
   'revoked_at',
   'transport',
@@ -59,6 +71,10 @@ const nullableIn: Record<string, Set<string>> = {
     'session_id',
     'message_id',
   ]),
+  agent_start: new Set(['agent_token', 'agent_name', 'transport']),
+  message_get: new Set(['client_id']),
+  receipt_mark_attempted: new Set(['message_id', 'content', 'plan_mode', 'attachment_ids']),
+  receipt_reserve: new Set(['lease_token', 'session_id', 'agent_name', 'transport', 'agent_token']),
   token_authenticate: new Set(['task_id', 'session_id']),
   token_list: new Set(['task_id']),
   plan_mark_implementation_started: new Set(),
@@ -112,6 +128,14 @@ export async function generatedTypes(sql: Sql): Promise<string> {
     '  version: number;',
     '}',
     '',
+    '/** A file that a prompt carries. */',
+    'export interface Attachment {',
+    '  id: string;',
+    '  name: string;',
+    '  media_type: string;',
+    '  bytes: number;',
+    '}',
+    '',
     '/** A prompt that waits in a queue. */',
     'export interface QueueEntry {',
     '  id: string;',
@@ -148,6 +172,8 @@ function rowName(f: FunctionRow): string {
   const has = (column: string) => f.columns.some(({ name }) => name === column);
   if (has('outcome') && has('revision_number')) return 'PlanWriteAck';
   if (has('entries')) return 'Queue';
+  if (has('retryable')) return 'Receipt';
+  if (has('attachments')) return 'Message';
   if (has('client_id')) return 'Delivery';
   if (has('comments')) return 'CommentSnapshot';
   return has('accepts') ? 'Session' : `${pascal(f.name)}Row`;
@@ -157,6 +183,8 @@ const rowOf: Record<string, string> = {
   PlanWriteAck: 'every plan write',
   Queue: 'every function of a queue',
   Delivery: 'every function that accepts a prompt',
+  Message: 'every function of transcripts',
+  Receipt: 'every function that shows receipts',
   Session: 'every function of sessions',
   CommentSnapshot: 'every comment function: all pending comments of a task, in one committed state',
 };
@@ -176,7 +204,7 @@ function rowType(f: FunctionRow, index: number): string[] {
     `export interface ${name} {`,
     ...columns.map(
       (column) =>
-        `  ${column.name}: ${tsType(column.type, name === 'Delivery' && column.name === 'comments' ? 'Delivery.comments' : column.name)}${isNull(column.name) ? ' | null' : ''};`,
+        `  ${column.name}: ${tsType(column.type, name !== 'CommentSnapshot' && column.name === 'comments' ? 'Delivery.comments' : column.name)}${isNull(column.name) ? ' | null' : ''};`,
     ),
     '}',
     '',
@@ -200,6 +228,7 @@ function method(f: FunctionRow): string[] {
 
 /** What is in JSON, by the name of its column or argument, and in a delivery. */
 const jsonTypes: Record<string, string> = {
+  attachments: 'Attachment[]',
   entries: 'QueueEntry[]',
   plan_comment_refs: 'CommentReference[]',
   'Delivery.comments': 'CommentReference[]',

@@ -54,6 +54,10 @@ begin
   end if;
   v_session := session_lock(p_operation, p_task_id, coalesce(p_rerouted_session_id, p_session_id));
   perform session_check(p_operation, p_task_id, v_session, p_action, coalesce(p_require_primary, false));
+  if v_session.transport = 'passthrough' and cardinality(p_attachment_ids) > 0 then
+    perform refuse_argument('attachments', 'The agent of this session is a terminal program, which takes no files.',
+      p_operation, p_task_id, true);
+  end if;
 
   v_prompt := prompt_for(p_operation, p_task_id, v_session.transport, p_content, v_references.ids, v_references.versions);
   select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'version', c.version) order by c.place), '[]') into v_comments
@@ -70,7 +74,7 @@ begin
     values (p_task_id, v_id, v_session.id, 'user', v_prompt, p_client_id, v_comments, coalesce(p_plan_mode, false),
       p_principal, v_caller.author_name);
     insert into events (task_id, kind, session_id, message_id) values (p_task_id, 'message.added', v_session.id, v_id);
-    perform session_begin_turn(p_task_id, v_session.id);
+    perform session_begin_turn(p_task_id, v_session.id, v_id);
     perform receipt_job(p_task_id, v_id);
   else
     insert into queue_entries (task_id, id, session_id, place, content, comments, plan_mode, author_id, author_kind, author_name)

@@ -7,16 +7,17 @@ set search_path = planledger, pg_temp
 as $$
 declare
   v_receipt_id uuid;
+  v_dispatch_id uuid;
 begin
   if (session_of(p_task_id, p_session_id)).accepts <> 'direct' then
     return;
   end if;
   -- What was asked to be sent now goes before the queue, and takes the session at once.
-  select r.id into v_receipt_id from receipts r
+  select r.id, r.dispatch_id into v_receipt_id, v_dispatch_id from receipts r
   where r.task_id = p_task_id and r.session_id = p_session_id and r.state = 'pending' and r.dispatch_id is not null
   order by r.created_at, r.dispatch_place limit 1;
   if found then
-    perform session_begin_turn(p_task_id, p_session_id);
+    perform session_begin_turn(p_task_id, p_session_id, v_dispatch_id);
   else
     v_receipt_id := queue_head(p_task_id, p_session_id);
   end if;

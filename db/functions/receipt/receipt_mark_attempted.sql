@@ -27,6 +27,7 @@ begin
   if v_refusal is not null then
     perform receipts_end(v_receipt, 'failed', v_refusal);
     perform queue_changed(p_task_id, v_receipt.session_id);
+    perform session_free(p_task_id, v_receipt.session_id, v_refusal);
     return query select 'refused', null::uuid, null, null::boolean, null::uuid[];
     return;
   end if;

@@ -9,6 +9,11 @@ begin
     lease_token = null, lease_expires_at = null
   where r.task_id = (p_receipt).task_id and r.dispatch_id = (p_receipt).dispatch_id
     and r.state in ('pending', 'reserved', 'attempted');
+  if p_state <> 'acknowledged' then
+    perform transcript_add((p_receipt).task_id, (p_receipt).session_id, 'system', 'notice',
+      case p_state when 'failed' then 'The prompt was not delivered.' else 'It is not known whether the prompt was delivered. It is not sent again.' end
+        || coalesce(' ' || left(nullif(p_failure, ''), 1000), ''));
+  end if;
 end
 $$;
 

@@ -15,8 +15,13 @@ begin
   woken := 0;
   cleared := 0;
   for v_session in
-    select distinct r.task_id, r.session_id from receipts r
-    where r.state in ('pending', 'reserved', 'attempted') order by 1, 2
+    select r.task_id, r.session_id from receipts r where r.state in ('pending', 'reserved', 'attempted')
+    union
+    select s.task_id, s.id from task_sessions s
+    where s.state in ('CREATED', 'STARTING', 'RUNNING') and s.transport in ('acp', 'passthrough')
+    union
+    select a.task_id, a.session_id from session_agents a where a.lease_expires_at <= clock_timestamp()
+    order by 1, 2
   loop
     perform from tasks t where t.id = v_session.task_id for no key update skip locked;
     continue when not found
@@ -31,11 +36,12 @@ begin
         perform receipts_put_back(v_receipt, 'The worker that had it did not come back.');
         released := released + 1;
       else
-        perform receipts_end(v_receipt, 'cleared', 'Whether the agent has it is not known.');
+        perform receipts_end(v_receipt, 'cleared', 'The worker that sent it did not come back.');
         perform session_free(v_session.task_id, v_session.session_id, 'Whether the agent has the last prompt is not known.');
         cleared := cleared + 1;
       end if;
     end loop;
+    perform agent_reconcile(v_session.task_id, v_session.session_id);
     woken := woken + receipts_wake(v_session.task_id, v_session.session_id);
   end loop;
   return next;
@@ -43,4 +49,4 @@ end
 $$;
 
 comment on function planledger.receipts_reconcile() is
-  'Puts right what workers that died have left: expired reservations are given back, attempts that nobody acknowledged are cleared and never sent again, and what is pending has a job. Answers how many of each. Leaves out sessions that somebody works on. Raises isolation_not_supported.';
+  'Puts right what workers that died have left: expired reservations are given back, attempts that nobody acknowledged are cleared and never sent again, what is pending has a job, and a session whose agent died with its worker waits for a prompt again, or is started. Answers how many of each. Leaves out sessions that somebody works on. Raises isolation_not_supported.';

@@ -31,15 +31,17 @@ begin
   if p_is_primary and v_has_primary then
     update task_sessions s set is_primary = false where s.task_id = p_task_id and s.is_primary;
   end if;
-  insert into task_sessions (task_id, id, name, agent_name, transport, is_primary)
-  values (p_task_id, v_id, p_name, coalesce(p_agent_name, p_name), p_transport, coalesce(p_is_primary, not v_has_primary))
+  insert into task_sessions (task_id, id, name, agent_name, transport, is_primary, state)
+  values (p_task_id, v_id, p_name, coalesce(p_agent_name, p_name), p_transport, coalesce(p_is_primary, not v_has_primary),
+    case p_transport when 'webhook' then 'WAITING_FOR_INPUT' else 'CREATED' end)  -- nothing has to be started there
   on conflict (task_id, id) do nothing;
   if not found then
     perform refuse_argument('session_id', 'session_id is already in use.', c_operation, p_task_id, true);
   end if;
+  perform agent_job(p_task_id, v_id);
   return session_changed(p_task_id, v_id);
 end
 $$;
 
 comment on function planledger.session_create(uuid, text, text, text, text, text, boolean) is
-  'Makes a session of p_task_id, in state CREATED. p_name and p_agent_name (p_name when null; the name under which a worker knows the agent): 1 to 200 characters; p_session_id is generated when null. p_transport: acp, passthrough, webhook, or null where a program of somebody''s own takes the receipts. p_is_primary: true takes the primary''s place; null makes the first session primary. Takes the lease (shared) and admission locks, then the task row. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported.';
+  'Makes a session of p_task_id, in state CREATED; where a worker runs its agent, one starts it, and where it is called over HTTP it waits for a prompt at once. p_name and p_agent_name (p_name when null; the name under which a worker knows the agent): 1 to 200 characters; p_session_id is generated when null. p_transport: acp, passthrough, webhook, or null where a program of somebody''s own takes the receipts. p_is_primary: true takes the primary''s place; null makes the first session primary. Takes the lease (shared) and admission locks, then the task row. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported.';

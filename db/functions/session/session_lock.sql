@@ -6,10 +6,7 @@ as $$
 begin
   perform lock_take('session', p_operation, p_task_id, p_session_id => p_session_id);
   perform from task_sessions s where s.task_id = p_task_id and s.id = p_session_id for no key update;
-  if not found then
-    perform refuse('session_not_found', p_operation, p_task_id, jsonb_build_object('session_id', p_session_id));
-  end if;
-  return session_of(p_task_id, p_session_id);
+  return session_find(p_operation, p_task_id, p_session_id);
 end
 $$;
 

@@ -9,6 +9,8 @@ returns planledger.session
 language plpgsql volatile
 set search_path = planledger, pg_temp
 as $$
+declare
+  v_accepts text := session_accepts(p_state);
 begin
   if (p_session).state = p_state and (p_session).failure is not distinct from p_failure then
     return p_session;
@@ -16,12 +18,17 @@ begin
     perform refuse('session_terminal', p_operation, p_task_id, jsonb_build_object('session_id', (p_session).id));
   end if;
   update task_sessions s
-  set state = p_state, failure = p_failure,
-    is_primary = s.is_primary and session_accepts(p_state) <> 'nothing'
+  set state = p_state, failure = p_failure, is_primary = s.is_primary and v_accepts <> 'nothing'
   where s.task_id = p_task_id and s.id = (p_session).id;
-  return session_changed(p_task_id, (p_session).id);
+  perform session_changed(p_task_id, (p_session).id);
+  if v_accepts = 'nothing' then
+    perform receipts_fail(p_task_id, (p_session).id, 'The session had ended.');
+  else
+    perform queue_wake(p_task_id, (p_session).id);
+  end if;
+  return session_of(p_task_id, (p_session).id);
 end
 $$;
 
 comment on function planledger.session_move(text, text, planledger.session, text, text) is
-  'Moves p_session, whose lock the caller holds, to p_state. One that has ended stays so (session_terminal); one that ends is no longer primary.';
+  'Moves p_session, whose lock the caller holds, to p_state. One that has ended stays so (session_terminal); one that ends is no longer primary, and what it has not been sent yet fails.';

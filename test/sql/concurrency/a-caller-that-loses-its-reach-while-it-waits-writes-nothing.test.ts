@@ -47,6 +47,7 @@ losses['the task is deleted by hand and made again in another workspace'] = asyn
 
 /** Every write of one task; that none is missing is checked below. */
 const writes = [
+  'attachmentStage',
   'commentCreate',
   'commentDelete',
   'commentUpdate',
@@ -68,6 +69,7 @@ const writes = [
   'queueReorder',
   'queueSendNow',
   'queueUpdate',
+  'receiptRetry',
   'sessionClose',
   'sessionCreate',
   'sessionSetPrimary',

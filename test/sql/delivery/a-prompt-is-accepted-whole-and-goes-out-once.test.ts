@@ -295,7 +295,10 @@ test('an append joins the caller’s last entry, a repeat changes nothing, and a
 
   await db.ledger.sessionClose(on);
   expect((await failure(append('6', 'late'))).code).toBe('session_terminal');
-  expect((await queue()).at(-1)).toBe('five');
+  expect(await queue()).toEqual([]);
+  expect(await db.ledger.receiptList({ ...on, state: 'failed' })).toMatchObject(
+    Array.from({ length: 4 }, () => ({ failure: 'The session had ended.', retryable: true })),
+  );
 });
 
 test('an archived task takes no prompt, and no append to one that waits', async () => {

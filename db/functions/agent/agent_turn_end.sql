@@ -1,0 +1,17 @@
+create or replace function planledger.agent_turn_end(p_task_id text, p_token uuid, p_turn_id uuid, p_failure text default null)
+returns void
+language plpgsql volatile security definer
+set search_path = planledger, pg_temp
+as $$
+declare
+  c_operation constant text := 'end_turn';
+  v_session session := agent_of_lease(c_operation, p_task_id, p_token);
+begin
+  if v_session.turn_id = p_turn_id then
+    perform session_free(p_task_id, v_session.id, p_failure);
+  end if;
+end
+$$;
+
+comment on function planledger.agent_turn_end(text, uuid, uuid, text) is
+  'Says that an agent is done with the prompt p_turn_id, with p_failure, for people, where it came to nothing; the session waits for the next, and what is next in its queue goes out. A turn that is over already is left alone. Takes the session lock. Raises lease_lost, plan_busy, isolation_not_supported.';
