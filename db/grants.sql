@@ -68,7 +68,7 @@ grant execute on function
   planledger.attachments_prune(interval),
   planledger.agent_start(text, text, text, interval),
   planledger.agent_ready(text, uuid),
-  planledger.agent_say(text, uuid, text, text),
+  planledger.agent_say(text, uuid, text, text, uuid),
   planledger.agent_turn_end(text, uuid, uuid, text),
   planledger.agent_end(text, uuid, text),
   planledger.agents_tend(text, interval),

@@ -496,8 +496,8 @@ export interface Ledger {
   agentEnd(values: { task_id: string | null; token: string | null; failure?: string | null | undefined }, options?: CallOptions): Promise<AgentEndRow>;
   /** Says that the agent runs and waits for a prompt, and so does a session that was starting. p_token: of its lease. Takes the session lock. Raises lease_lost, plan_busy, isolation_not_supported. */
   agentReady(values: { task_id: string | null; token: string | null }, options?: CallOptions): Promise<AgentReadyRow>;
-  /** Writes what an agent says into the transcript: p_kind message, thought, tool (what it does) or terminal (what its program shows), p_content 1 to 1,048,576 bytes. p_token: of the lease on the agent. Takes no lock. Raises validation_error, lease_lost. */
-  agentSay(values: { task_id: string | null; token: string | null; kind: string | null; content: string | null }, options?: CallOptions): Promise<AgentSayRow>;
+  /** Writes what an agent says into the transcript: p_kind message, thought, tool (what it does) or terminal (what its program shows), p_content 1 to 1,048,576 bytes. p_message_id, of the caller's, makes a repeat harmless. p_token: of the lease on the agent. Takes no lock. Raises validation_error, lease_lost. */
+  agentSay(values: { task_id: string | null; token: string | null; kind: string | null; content: string | null; message_id: string | null }, options?: CallOptions): Promise<AgentSayRow>;
   /** Takes the lease on the agent of a session that has none yet, for p_lease (1 second to 1 hour), and has the session be STARTING: outcome started. held: another worker is at it; ended: there is nothing to start. p_holder (1 to 200 characters) names the worker, each process with a name of its own. Takes the session lock. Raises validation_error, plan_busy, isolation_not_supported. */
   agentStart(values: { task_id: string | null; session_id: string | null; holder: string | null; lease?: string | null | undefined }, options?: CallOptions): Promise<AgentStartRow>;
   /** Says that an agent is done with the prompt p_turn_id, with p_failure, for people, where it came to nothing; the session waits for the next, and what is next in its queue goes out. A turn that is over already is left alone. Takes the session lock. Raises lease_lost, plan_busy, isolation_not_supported. */
@@ -645,7 +645,7 @@ export const signatures = {
   admissionLease: { function: 'admission_lease', operation: 'lease_admission', arguments: ["principal","task_id"], required: 2, writes: true, many: false },
   agentEnd: { function: 'agent_end', operation: 'end_agent', arguments: ["task_id","token","failure"], required: 2, writes: true, many: false },
   agentReady: { function: 'agent_ready', operation: 'agent_ready', arguments: ["task_id","token"], required: 2, writes: true, many: false },
-  agentSay: { function: 'agent_say', operation: 'say', arguments: ["task_id","token","kind","content"], required: 4, writes: true, many: false },
+  agentSay: { function: 'agent_say', operation: 'say', arguments: ["task_id","token","kind","content","message_id"], required: 5, writes: true, many: false },
   agentStart: { function: 'agent_start', operation: 'start_agent', arguments: ["task_id","session_id","holder","lease"], required: 3, writes: true, many: false },
   agentTurnEnd: { function: 'agent_turn_end', operation: 'end_turn', arguments: ["task_id","token","turn_id","failure"], required: 3, writes: true, many: false },
   agentsTend: { function: 'agents_tend', operation: 'tend_agents', arguments: ["holder","lease"], required: 1, writes: true, many: true },

@@ -1,15 +1,27 @@
+import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
+import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger as JobLogger, type Runner, run, type WorkerEvents } from 'graphile-worker';
 import type { Logger } from 'pino';
+import { createHinter, hintChannel, withHints } from '../events/hints.ts';
+import { toPlanledgerError } from '../ledger/errors.ts';
+import { createLedger } from '../ledger/ledger.ts';
+import { openPool } from '../postgres/connect.ts';
 import { jobSchema, openJobPool } from '../postgres/job-queue.ts';
-import { prune, pruneSchedule } from './prune.ts';
+import type { Agents } from '../transports/agents-file.ts';
+import { createDelivery } from './deliver.ts';
+import { createHost } from './host.ts';
+import { schedule, tasks } from './tasks.ts';
+import { untilWritten } from './until-written.ts';
 
 /** @see startWorker */
 export interface WorkerOptions {
   /** A connection string of the server itself: PgBouncer keeps no session, in which jobs are listened for. */
   databaseUrl: string;
   logger: Logger;
+  /** The agents that it reaches; a worker without any delivers to none. */
+  agents: Agents;
 }
 
 /** @see startWorker */
@@ -22,21 +34,40 @@ const againMs = 2_000;
 const finishMs = 5_000;
 const silentMs = 10_000; // the queue asks for jobs every two seconds
 const longestJobMs = 600_000;
+const longestStartMs = 60_000;
+/** Most of them wait for an agent. */
+const jobsMax = 10;
 
 /**
  * Runs jobs and the schedule as `planledger_worker` until it is closed. Any number of workers may share a database, and
  * one that loses it begins again when it is back.
  */
-export function startWorker({ databaseUrl, logger }: WorkerOptions): Worker {
+export function startWorker({ databaseUrl, logger, agents }: WorkerOptions): Worker {
   const closing = new AbortController();
   const closed = once(closing.signal, 'abort').then(() => 'closed' as const);
+  const holder = `${hostname().slice(0, 100)}/${process.pid}/${randomUUID()}`;
+  const sql = openPool(databaseUrl, { role: 'planledger_worker', applicationName: 'planledger worker' });
+  const own = createLedger(sql);
+  const ledger = withHints(own, createHinter(sql));
+  const deliverTo = createDelivery({ ledger, holder, logger });
+  const host = createHost({ ledger: { ...ledger, agentsTend: own.agentsTend }, holder, agents, logger, deliver });
+  sql.listen(hintChannel, host.look, host.look).catch(() => {}); // it looks once a second anyway
+  untilWritten(() => ledger.receiptsReconcile({}), longestStartMs).catch((error: unknown) => {
+    logger.warn({ code: toPlanledgerError(error, 'reconcile_receipts', null).code }, 'receipts cannot be reconciled');
+  });
   const ended = runAgainAndAgain();
   return {
-    close() {
+    async close() {
       closing.abort();
-      return ended;
+      await ended;
+      await host.close();
+      await sql.end({ timeout: 1 });
     },
   };
+
+  function deliver(taskId: string, receiptId: string): Promise<void> {
+    return deliverTo(host, taskId, receiptId);
+  }
 
   async function runAgainAndAgain(): Promise<void> {
     while (!closing.signal.aborted) {
@@ -54,7 +85,7 @@ export function startWorker({ databaseUrl, logger }: WorkerOptions): Worker {
    * the wrong moment it remembers, both for ever: when it does not get through to its jobs, it is left to itself.
    */
   async function runUntilItEnds(): Promise<void> {
-    const pool = openJobPool(databaseUrl, { max: 4 });
+    const pool = openJobPool(databaseUrl, { max: jobsMax });
     const life = watch();
     try {
       const starting = run({
@@ -65,8 +96,9 @@ export function startWorker({ databaseUrl, logger }: WorkerOptions): Worker {
         preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
         events: life.events,
         logger: jobLogger(logger),
-        taskList: { prune },
-        crontab: pruneSchedule,
+        taskList: tasks({ ledger, host, deliver }),
+        crontab: schedule,
+        concurrency: jobsMax,
       });
       const why = await Promise.race([starting.then(({ promise }) => promise), life.silence, closed]);
       if (why === 'silent') logger.warn('jobs cannot be asked for; trying anew');

@@ -1,4 +1,4 @@
-create or replace function planledger.agent_say(p_task_id text, p_token uuid, p_kind text, p_content text)
+create or replace function planledger.agent_say(p_task_id text, p_token uuid, p_kind text, p_content text, p_message_id uuid)
 returns void
 language plpgsql volatile security definer
 set search_path = planledger, pg_temp
@@ -18,9 +18,9 @@ begin
   if not found then
     perform refuse('lease_lost', c_operation, p_task_id, p_reached => false);
   end if;
-  perform transcript_add(p_task_id, v_session_id, 'agent', p_kind, p_content);
+  perform transcript_add(p_task_id, v_session_id, 'agent', p_kind, p_content, p_message_id);
 end
 $$;
 
-comment on function planledger.agent_say(text, uuid, text, text) is
-  'Writes what an agent says into the transcript: p_kind message, thought, tool (what it does) or terminal (what its program shows), p_content 1 to 1,048,576 bytes. p_token: of the lease on the agent. Takes no lock. Raises validation_error, lease_lost.';
+comment on function planledger.agent_say(text, uuid, text, text, uuid) is
+  'Writes what an agent says into the transcript: p_kind message, thought, tool (what it does) or terminal (what its program shows), p_content 1 to 1,048,576 bytes. p_message_id, of the caller''s, makes a repeat harmless. p_token: of the lease on the agent. Takes no lock. Raises validation_error, lease_lost.';

@@ -5,6 +5,7 @@ import { createLedger } from '../../ledger/ledger.ts';
 import { checkDatabaseUrl } from '../../postgres/connect.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { ensureDataDir } from '../../postgres/programs.ts';
+import { agentsOption, findAgents } from './agents.ts';
 import { UsageError } from './failure.ts';
 import { portNumber, startHttpService } from './http-service.ts';
 import { type Lifetime, runUntilStopped } from './lifetime.ts';
@@ -20,6 +21,7 @@ interface StartOptions {
   port: number;
   dataDir: string;
   readyFile?: string;
+  agents?: string;
 }
 
 /** `planledger start`. */
@@ -32,6 +34,7 @@ export function addStartCommand(program: Command): void {
     .option('--port <number>', 'port of the HTTP server; 0 for any free one', portNumber, defaultPort)
     .option('--data-dir <dir>', 'folder for the data', defaultDataDir)
     .option('--ready-file <file>', 'write URLs, token and pid there as JSON once everything is ready')
+    .option('--agents <file>', agentsOption)
     .action((options: StartOptions) => runUntilStopped((life) => start(life, options)));
 }
 
@@ -40,6 +43,7 @@ async function start(life: Lifetime, options: StartOptions): Promise<void> {
   const named = process.env.DATABASE_URL ?? '';
   const externalUrl = named === '' ? undefined : named;
   if (externalUrl !== undefined) checkDatabaseUrl(externalUrl);
+  const agents = await findAgents(options.agents);
   const logger = openLog('warn');
   const dataDir = await openDataDir(options.dataDir);
   const readyFile = options.readyFile === undefined ? undefined : await prepareReadyFile(options.readyFile);
@@ -53,7 +57,7 @@ async function start(life: Lifetime, options: StartOptions): Promise<void> {
   life.signal.throwIfAborted();
   const { address, sql } = await startHttpService(life, { databaseUrl, host, port: options.port, logger });
   const { startWorker } = await import('../../worker/worker.ts');
-  const worker = startWorker({ databaseUrl, logger });
+  const worker = startWorker({ databaseUrl, logger, agents });
   life.defer(() => worker.close());
   const sample = await ensureSample(databaseUrl, createLedger(sql), tokenFile(dataDir, externalUrl));
   life.signal.throwIfAborted();

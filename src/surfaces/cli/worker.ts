@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { openJobPool } from '../../postgres/job-queue.ts';
 import { migrate } from '../../postgres/migrate.ts';
+import { agentsOption, findAgents } from './agents.ts';
 import { requireDatabaseUrl } from './caller.ts';
 import { errorCode, UsageError } from './failure.ts';
 import { runUntilStopped } from './lifetime.ts';
@@ -12,21 +13,23 @@ export function addWorkerCommand(program: Command): void {
   program
     .command('worker')
     .description(
-      'run jobs on a database: prune events and request ids every five minutes; any number of these may share one',
+      'run jobs on a database: deliver prompts to agents, put right what dead workers left, prune; any number may share one',
     )
     .option('--database-url <url>', 'database to use (default: DATABASE_URL)')
+    .option('--agents <file>', agentsOption)
     .action(work);
 }
 
-async function work(options: { databaseUrl?: string }): Promise<void> {
+async function work(options: { databaseUrl?: string; agents?: string }): Promise<void> {
   const databaseUrl = requireDatabaseUrl(options);
+  const agents = await findAgents(options.agents);
   const logger = openLog('info');
   await runUntilStopped(async (life) => {
     await migrate(databaseUrl, (line) => logger.info(line));
     life.signal.throwIfAborted();
     const { startWorker } = await import('../../worker/worker.ts');
     await requireDirectConnection(databaseUrl);
-    const worker = startWorker({ databaseUrl, logger });
+    const worker = startWorker({ databaseUrl, logger, agents });
     life.defer(() => worker.close());
     printLine('Planledger runs jobs.');
   });
@@ -44,6 +47,6 @@ async function requireDirectConnection(databaseUrl: string): Promise<void> {
   }
   throw new UsageError(
     '`planledger worker` needs a direct connection to PostgreSQL, and this one goes through a PgBouncer.',
-    'Give it the URL of PostgreSQL itself; it opens four connections.',
+    'Give it the URL of PostgreSQL itself; it opens up to twenty connections.',
   );
 }

@@ -28,8 +28,9 @@ const age = () => db.admin`update planledger.event_snapshots set taken_at = take
 test('its schedule prunes, at the start of a worker too where it is overdue, and a signal ends it cleanly', async () => {
   const first = await startWorker();
   await until(async () => {
-    expect(await db.admin`select identifier from planledger_jobs._private_known_crontabs`).toEqual([
+    expect(await db.admin`select identifier from planledger_jobs._private_known_crontabs order by 1`).toEqual([
       { identifier: 'prune' },
+      { identifier: 'reconcile_receipts' },
     ]);
   });
   await stop(first);

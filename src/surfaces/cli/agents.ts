@@ -1,0 +1,18 @@
+import { type Agents, AgentsFileError, readAgents } from '../../transports/agents-file.ts';
+import { UsageError } from './failure.ts';
+
+/** What the option says of itself. */
+export const agentsOption = 'file that says how each agent is reached (default: PLANLEDGER_AGENTS)';
+
+/** The agents of a worker: those of the file named, or none. */
+export async function findAgents(named: string | undefined): Promise<Agents> {
+  const file = named ?? process.env.PLANLEDGER_AGENTS ?? '';
+  if (file === '') return new Map();
+  try {
+    return await readAgents(file);
+  } catch (error) {
+    if (error instanceof AgentsFileError)
+      throw new UsageError(error.message, 'Correct the file; docs/agents.md shows one.');
+    throw error;
+  }
+}

@@ -1,0 +1,165 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type ClientContext,
+  type ContentBlock,
+  client,
+  type InitializeResponse,
+  methods,
+  ndJsonStream,
+  type PermissionOption,
+  PROTOCOL_VERSION,
+  RequestError,
+} from '@agentclientprotocol/sdk';
+import { programVersion } from '../version.ts';
+import type { AcpEntry } from './agents-file.ts';
+import { createSpeech } from './speech.ts';
+import { type Agent, type Prompt, type Say, type Sent, TransportError } from './transport.ts';
+
+const startMs = 40_000;
+const acceptMs = 10_000;
+const stopMs = 3_000;
+
+/** Starts the process of an agent and opens its session. @throws TransportError */
+export async function startAcpAgent(entry: AcpEntry, say: Say): Promise<Agent> {
+  const child = await spawned(entry);
+  const stderr = lastLine(child);
+  const ended = once(child, 'close').then(([code, signal]) => {
+    const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+    return `The agent's process ended ${how}${stderr() === '' ? '.' : `: ${stderr()}`}`;
+  });
+  const speech = createSpeech(say);
+  let heard = () => {};
+  const connection = client({ name: 'planledger' })
+    .onRequest(methods.client.session.requestPermission, ({ params }) => ({
+      outcome: choice(params.options, entry.permissions),
+    }))
+    .onNotification(methods.client.session.update, ({ params }) => {
+      heard();
+      speech.update(params.update);
+    })
+    .connect(
+      ndJsonStream(
+        Writable.toWeb(child.stdin as Writable),
+        Readable.toWeb(child.stdout as Readable) as ReadableStream<Uint8Array>,
+      ),
+    );
+  connection.closed.catch(() => {}); // the process ends with it, and says why
+  const opened = await Promise.race([
+    open(connection.agent, entry),
+    ended.then((why) => new TransportError(why)),
+    sleep(startMs, new TransportError('The agent did not answer when it was started.'), { ref: false }),
+  ]).catch((error: Error) => new TransportError(`The agent could not be started: ${error.message}`));
+  if (opened instanceof TransportError) {
+    child.kill('SIGKILL');
+    throw opened;
+  }
+  const { sessionId, capabilities } = opened;
+
+  return {
+    ended,
+    send,
+    cancel: () => void connection.agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {}),
+    async stop() {
+      child.stdin?.end();
+      child.kill('SIGTERM');
+      if ((await Promise.race([ended, sleep(stopMs, 'late', { ref: false })])) === 'late') child.kill('SIGKILL');
+      await ended;
+    },
+  };
+
+  async function send(prompt: Prompt): Promise<Sent> {
+    const first = new Promise<void>((resolve) => {
+      heard = resolve;
+    });
+    const answer = connection.agent
+      .request(methods.agent.session.prompt, { sessionId, prompt: blocks(prompt, capabilities) })
+      .then(({ stopReason }) => ({ stopReason }))
+      .catch((error: unknown) => ({ error }));
+    const turn = answer.then(async (end) => {
+      speech.flush();
+      if ('stopReason' in end) return stops[end.stopReason];
+      return end.error instanceof RequestError ? refusal(end.error) : ended;
+    });
+    const accepted: Sent = { outcome: 'accepted', turn };
+    return Promise.race([
+      first.then(() => accepted),
+      sleep(acceptMs, accepted, { ref: false }),
+      answer.then(async (end): Promise<Sent> => {
+        if ('stopReason' in end) return accepted;
+        if (end.error instanceof RequestError) return { outcome: 'refused', failure: refusal(end.error) };
+        return { outcome: 'unknown', failure: await ended };
+      }),
+    ]);
+  }
+}
+
+const stops: Record<string, string | undefined> = {
+  max_tokens: 'The agent stopped: its answer reached the largest length.',
+  max_turn_requests: 'The agent stopped: it made as many requests as it may in a turn.',
+  refusal: 'The agent refused to go on.',
+};
+
+function refusal({ message }: RequestError): string {
+  return `The agent refused the prompt: ${message}.`;
+}
+
+async function spawned({ command, args, cwd, env }: AcpEntry): Promise<ChildProcess> {
+  const child = spawn(command, args, { cwd, env: { ...inherited(), ...env }, stdio: 'pipe' });
+  child.stdin.on('error', () => {}); // its end says why
+  const failed = once(child, 'error').then(([error]) => error as Error);
+  const why = await Promise.race([failed, once(child, 'spawn')]);
+  if (why instanceof Error) throw new TransportError(`The agent's program cannot be started: ${why.message}.`);
+  child.on('error', () => {});
+  return child;
+}
+
+/** What the worker knows of its database is not the agent's. */
+function inherited(): NodeJS.ProcessEnv {
+  const own = ([name]: [string, unknown]) => name !== 'DATABASE_URL' && !name.startsWith('PLANLEDGER_');
+  return Object.fromEntries(Object.entries(process.env).filter(own));
+}
+
+async function open(agent: ClientContext, { cwd, mcp_servers }: AcpEntry) {
+  const { agentCapabilities: capabilities } = await agent.request(methods.agent.initialize, {
+    protocolVersion: PROTOCOL_VERSION,
+    clientCapabilities: {},
+    clientInfo: { name: 'planledger', version: programVersion },
+  });
+  const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: mcp_servers as never });
+  return { sessionId, capabilities };
+}
+
+/** The prompt's text is one block, byte for byte; files follow it in the form that the agent takes. */
+function blocks(
+  { content, attachments }: Prompt,
+  capabilities: InitializeResponse['agentCapabilities'],
+): ContentBlock[] {
+  const takes = capabilities?.promptCapabilities ?? {};
+  const files = attachments.map(({ id, name, media_type, content: bytes }): ContentBlock => {
+    const data = Buffer.from(bytes).toString('base64');
+    const uri = `attachment:${id}/${encodeURIComponent(name)}`;
+    if (takes.image && media_type.startsWith('image/')) return { type: 'image', data, mimeType: media_type };
+    if (takes.embeddedContext) return { type: 'resource', resource: { uri, mimeType: media_type, blob: data } };
+    return { type: 'resource_link', uri, name, mimeType: media_type, size: bytes.length };
+  });
+  return [{ type: 'text', text: content }, ...files];
+}
+
+function choice(options: PermissionOption[], wanted: AcpEntry['permissions']) {
+  const option = options.find(({ kind }) => kind === `${wanted}_once`);
+  return option === undefined
+    ? ({ outcome: 'cancelled' } as const)
+    : ({ outcome: 'selected', optionId: option.optionId } as const);
+}
+
+/** What the program said last of what went wrong. */
+function lastLine({ stderr }: ChildProcess): () => string {
+  let tail = '';
+  stderr?.setEncoding('utf8').on('data', (text: string) => {
+    tail = (tail + text).slice(-2_000);
+  });
+  return () => (tail.trim().split('\n').at(-1) ?? '').replaceAll('\0', '').slice(-500);
+}

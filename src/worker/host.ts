@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { PlanledgerError, toPlanledgerError } from '../ledger/errors.ts';
+import type { AgentsTendRow, Ledger } from '../ledger/generated.ts';
+import { startAcpAgent } from '../transports/acp.ts';
+import type { Agents } from '../transports/agents-file.ts';
+import { type Agent, type Ready, type Say, TransportError } from '../transports/transport.ts';
+import { prepareWebhook } from '../transports/webhook.ts';
+import { untilWritten } from './until-written.ts';
+
+/** @see createHost */
+export interface HostOptions {
+  /** Calls as `planledger_worker`. */
+  ledger: Ledger;
+  /** The name under which this process has leases; no other process has it. */
+  holder: string;
+  agents: Agents;
+  logger: Logger;
+  /** Delivers a prompt that waits for an agent of this process. */
+  deliver(taskId: string, receiptId: string): Promise<void>;
+}
+
+/** The session whose agent is meant, and the lease on it. */
+interface Seat {
+  taskId: string;
+  sessionId: string;
+  agentName: string;
+  transport: string;
+  /** Null where there is no process to have a lease on. */
+  agentToken: string | null;
+}
+
+/** The agents that this process runs. */
+export interface Host {
+  /** Has the agent of a session be there and wait for a prompt. @throws TransportError */
+  prepare(seat: Seat): Promise<Ready>;
+  /** Starts the agent of a session that has none yet. */
+  start(taskId: string, sessionId: string): Promise<void>;
+  /** Looks at once at what the sessions want. */
+  look(): void;
+  /** Ends every agent and gives its lease back. */
+  close(): Promise<void>;
+}
+
+interface Running {
+  seat: Seat & { agentToken: string };
+  agent: Promise<Agent>;
+  since: number;
+  /** The turn that it was asked to cancel last. */
+  cancelled: string | null;
+}
+
+const lookMs = 1_000;
+const leaseMs = 60_000; // what the functions give
+const marginMs = 5_000;
+
+/**
+ * Runs the agents whose leases this process has, and looks once a second at what their sessions want: the lease is
+ * renewed, a prompt that another worker could not deliver is, a turn is cancelled, an agent without a session ends.
+ */
+export function createHost({ ledger, holder, agents, logger, deliver }: HostOptions): Host {
+  const running = new Map<string, Running>();
+  let renewedAt = performance.now();
+  let looking: Promise<void> | undefined;
+  let again = false;
+  let closed = false;
+  const timer = setInterval(look, lookMs);
+
+  return { prepare, start, look, close };
+
+  async function prepare(seat: Seat): Promise<Ready> {
+    const entry = agents.get(seat.agentName);
+    if (entry === undefined) throw new TransportError(`The worker knows no agent of the name ${seat.agentName}.`);
+    if (entry.transport !== seat.transport) {
+      throw new TransportError(`The worker knows ${seat.agentName} as ${entry.transport}, not ${seat.transport}.`);
+    }
+    if (entry.transport === 'webhook') return prepareWebhook(entry);
+    const { agentToken } = seat;
+    if (agentToken === null || closed) throw new TransportError('The worker does not run agents now.');
+    const known = running.get(agentToken);
+    if (known !== undefined) return known.agent;
+    const agent = startAcpAgent(entry, speaker(seat.taskId, agentToken));
+    running.set(agentToken, { seat: { ...seat, agentToken }, agent, since: performance.now(), cancelled: null });
+    agent.then(({ ended }) => ended.then((why) => gone(agentToken, why))).catch(() => running.delete(agentToken));
+    return agent;
+  }
+
+  async function start(task_id: string, session_id: string): Promise<void> {
+    const { outcome, agent_token, agent_name, transport } = await ledger.agentStart({ task_id, session_id, holder });
+    if (outcome !== 'started') return;
+    const token = agent_token ?? '';
+    const seat = { taskId: task_id, sessionId: session_id, agentName: agent_name ?? '', transport: transport ?? '' };
+    try {
+      await prepare({ ...seat, agentToken: token });
+      await untilWritten(() => ledger.agentReady({ task_id, token }), leaseMs);
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error;
+      await untilWritten(() => ledger.agentEnd({ task_id, token, failure: shown(error.message) }), leaseMs);
+    }
+  }
+
+  function speaker(task_id: string, token: string): Say {
+    let last = Promise.resolve();
+    return (kind, content) => {
+      const said = { task_id, token, kind, content, message_id: randomUUID() };
+      last = last
+        .then(() => untilWritten(() => ledger.agentSay(said), leaseMs))
+        .then(() => {})
+        .catch((error: unknown) => report(error, task_id));
+    };
+  }
+
+  /** Its process has ended, asked or not. */
+  async function gone(token: string, why: string): Promise<void> {
+    const found = running.get(token);
+    if (found === undefined) return;
+    running.delete(token);
+    const { taskId: task_id } = found.seat;
+    await untilWritten(() => ledger.agentEnd({ task_id, token, failure: shown(why) }), leaseMs).catch(
+      (error: unknown) => report(error, task_id),
+    );
+  }
+
+  function look(): void {
+    again = looking !== undefined;
+    if (closed || running.size === 0) return;
+    looking ??= lookOnce().finally(() => {
+      looking = undefined;
+      if (again) look();
+    });
+  }
+
+  async function lookOnce(): Promise<void> {
+    const askedAt = performance.now();
+    let rows: AgentsTendRow[];
+    try {
+      rows = await ledger.agentsTend({ holder });
+      renewedAt = askedAt;
+    } catch (error) {
+      report(error, null);
+      if (performance.now() - renewedAt < leaseMs - marginMs) return;
+      rows = []; // by now another worker may have every lease
+    }
+    const ours = new Map(rows.map((row) => [row.agent_token, row]));
+    for (const [token, one] of running) {
+      const row = ours.get(token);
+      if (row?.wanted) tend(one, row);
+      // One that came after the look was asked for is not in it.
+      else if (row !== undefined || one.since < askedAt) void end(token);
+    }
+  }
+
+  function tend(one: Running, { cancel_turn_id, receipt_id }: AgentsTendRow): void {
+    const { taskId } = one.seat;
+    if (cancel_turn_id !== null && cancel_turn_id !== one.cancelled) {
+      one.cancelled = cancel_turn_id;
+      void one.agent.then((agent) => agent.cancel()).catch(() => {}); // it could not start
+    }
+    if (receipt_id !== null) void deliver(taskId, receipt_id).catch((error: unknown) => report(error, taskId));
+  }
+
+  /** Ends an agent, and gives its lease back. */
+  async function end(token: string): Promise<void> {
+    const found = running.get(token);
+    if (found === undefined) return;
+    running.delete(token);
+    const { taskId: task_id } = found.seat;
+    await found.agent.then((agent) => agent.stop()).catch(() => {}); // one that could not start has ended
+    await ledger.agentEnd({ task_id, token }).catch((error: unknown) => report(error, task_id));
+  }
+
+  async function close(): Promise<void> {
+    closed = true;
+    clearInterval(timer);
+    await looking;
+    await Promise.all([...running.keys()].map((token) => end(token)));
+  }
+
+  function report(thrown: unknown, task_id: string | null): void {
+    const { code, operation } = toPlanledgerError(thrown, 'run_agents', task_id);
+    const lost = thrown instanceof PlanledgerError && code === 'lease_lost';
+    logger[lost ? 'debug' : 'warn']({ code, operation, task_id }, 'an agent cannot be tended');
+  }
+}
+
+/** A failure as it is stored: people read it, and what a program printed may be anything. */
+export function shown(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd').slice(0, 1_000).toWellFormed();
+}

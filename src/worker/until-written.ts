@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PlanledgerError } from '../ledger/errors.ts';
+
+const pauseMs = 500;
+const passing = new Set<string>(['database_unavailable', 'connection_lost', 'plan_busy']);
+
+/**
+ * Makes a call that may be repeated again while the database cannot be reached, for `ms` milliseconds at most: it carries
+ * the token of a lease, and does nothing once that has ended.
+ *
+ * @throws PlanledgerError
+ */
+export async function untilWritten<T>(call: () => Promise<T>, ms: number): Promise<T> {
+  for (const end = performance.now() + ms; ; ) {
+    try {
+      return await call();
+    } catch (error) {
+      const passes = error instanceof PlanledgerError && passing.has(error.code);
+      if (!passes || performance.now() > end) throw error;
+    }
+    await sleep(pauseMs);
+  }
+}

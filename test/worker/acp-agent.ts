@@ -1,0 +1,35 @@
+// An agent that speaks the Agent Client Protocol: it records each prompt in the file RECORD, and does what its text says.
+import { appendFileSync } from 'node:fs';
+import { Readable, Writable } from 'node:stream';
+import { agent, methods, ndJsonStream, PROTOCOL_VERSION } from '@agentclientprotocol/sdk';
+
+const record = (entry: object) => appendFileSync(process.env.RECORD ?? '', `${JSON.stringify(entry)}\n`);
+let cancel = () => {};
+
+record({ started: process.pid });
+agent({ name: 'recorder' })
+  .onRequest(methods.agent.initialize, () => ({ protocolVersion: PROTOCOL_VERSION, agentCapabilities: {} }))
+  .onRequest(methods.agent.session.new, () => ({ sessionId: 'one' }))
+  .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
+    const text = params.prompt.map((block) => (block.type === 'text' ? block.text : '')).join('');
+    record({ prompt: text });
+    const say = (said: string) =>
+      client.notify(methods.client.session.update, {
+        sessionId: params.sessionId,
+        update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: said } },
+      });
+    if (text === 'refuse') throw new Error('no');
+    if (text === 'exit') {
+      await say('going');
+      process.exit(3);
+    }
+    await say('I have ');
+    await say('it.');
+    if (text !== 'wait') return { stopReason: 'end_turn' };
+    await new Promise<void>((resolve) => {
+      cancel = resolve;
+    });
+    return { stopReason: 'cancelled' };
+  })
+  .onNotification(methods.agent.session.cancel, () => cancel())
+  .connect(ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>));

@@ -1,0 +1,191 @@
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { AgentEntry } from '../../src/transports/agents-file.ts';
+import { startWorker, type Worker } from '../../src/worker/worker.ts';
+import { makeCast, useDatabase } from '../support/fixture.ts';
+
+const db = useDatabase();
+const workers: Worker[] = [];
+let record: string;
+let log: string[];
+
+beforeEach(async () => {
+  record = path.join(await mkdtemp(path.join(tmpdir(), 'planledger-agent-')), 'record');
+  log = [];
+});
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.close()));
+});
+
+function start(entries: Record<string, AgentEntry>): Worker {
+  const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(line) });
+  const worker = startWorker({ databaseUrl: db.url, logger, agents: new Map(Object.entries(entries)) });
+  workers.push(worker);
+  return worker;
+}
+
+const recorder = (): AgentEntry => ({
+  transport: 'acp',
+  command: process.execPath,
+  args: [path.join(import.meta.dirname, 'acp-agent.ts')],
+  cwd: '.',
+  env: { RECORD: record },
+  permissions: 'reject',
+  mcp_servers: [],
+});
+
+async function setting(transport: string, agent_name: string) {
+  const { user: principal, task: task_id } = await makeCast(db);
+  const by = { principal, task_id };
+  const on = { ...by, session_id: 's' };
+  await db.ledger.sessionCreate({ ...by, name: 's', session_id: 's', agent_name, transport, is_primary: true });
+  const session = async () => (await db.ledger.sessionList(by)).find(({ id }) => id === 's');
+  const waits = async () => expect(await session()).toMatchObject({ state: 'WAITING_FOR_INPUT', failure: null });
+  const receipt = async (id: string) =>
+    (await db.admin`select state, attempts, failure from planledger.receipt_status where id = ${id}`)[0];
+  return { on, session, waits, receipt };
+}
+
+const until = (what: () => Promise<unknown>) => vi.waitFor(what, { timeout: 20_000, interval: 20 });
+const recorded = async () =>
+  (await readFile(record, 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+const prompts = async () => (await recorded()).flatMap(({ prompt }) => prompt ?? []);
+
+test('a real ACP agent gets the exact prompts, one after another, and says into the transcript', async () => {
+  const { on, waits, receipt } = await setting('acp', 'recorder');
+  start({ recorder: recorder() });
+  await until(waits);
+  const odd = '# Titel\r\n\r\n  ünïcode 🦜 `x`\tend\n\n';
+  const large = `${'lörem ipsum\n'.repeat(16_000)}end`;
+  const first = await db.ledger.messageAdd({ ...on, client_message_id: '1', content: odd });
+  await db.ledger.queueAdd({ ...on, client_queue_id: '2', content: large });
+  await db.ledger.queueAdd({ ...on, client_queue_id: '3', content: 'last' });
+  await until(async () => expect(await prompts()).toHaveLength(3));
+  await until(waits);
+  expect(await prompts()).toEqual([odd, large, 'last']);
+  expect(await receipt(first.id)).toEqual({ state: 'acknowledged', attempts: 1, failure: null });
+  const messages = await db.ledger.messageList(on);
+  expect(messages.map(({ role, kind, content }) => [role, kind, content])).toEqual(
+    [odd, large, 'last'].flatMap((text) => [
+      ['user', 'message', text],
+      ['agent', 'message', 'I have it.'],
+    ]),
+  );
+  expect((await recorded()).filter(({ started }) => started)).toHaveLength(1);
+  for (const line of log) expect(line).not.toMatch(/Titel|ipsum|last|I have/);
+});
+
+test('what an agent refuses fails, an agent that exits ends its turn, and the next prompt has another one', async () => {
+  const { on, session, waits, receipt } = await setting('acp', 'recorder');
+  start({ recorder: recorder() });
+  await until(waits);
+  const refused = await db.ledger.messageAdd({ ...on, client_message_id: '1', content: 'refuse' });
+  await until(async () => expect(await receipt(refused.id)).toMatchObject({ state: 'failed' }));
+  expect(await session()).toMatchObject({
+    state: 'WAITING_FOR_INPUT',
+    failure: expect.stringMatching(/^The agent refused the prompt: /),
+  });
+  await db.ledger.messageAdd({ ...on, client_message_id: '2', content: 'exit' });
+  await until(async () =>
+    expect(await session()).toMatchObject({
+      state: 'WAITING_FOR_INPUT',
+      failure: expect.stringMatching(/^The agent's process ended with exit code 3/),
+    }),
+  );
+  await db.ledger.messageAdd({ ...on, client_message_id: '3', content: 'again' });
+  await until(async () => expect(await prompts()).toEqual(['refuse', 'exit', 'again']));
+  expect((await recorded()).filter(({ started }) => started)).toHaveLength(2);
+});
+
+test('sending now cancels the turn, and goes out before the rest of the queue', async () => {
+  const { on, waits } = await setting('acp', 'recorder');
+  start({ recorder: recorder() });
+  await until(waits);
+  await db.ledger.messageAdd({ ...on, client_message_id: '1', content: 'wait' });
+  await until(async () => expect(await prompts()).toEqual(['wait']));
+  const add = (n: string) => db.ledger.queueAdd({ ...on, client_queue_id: n, content: n });
+  await add('a');
+  const [b, c] = [await add('b'), await add('c')];
+  await db.ledger.queueSendNow({ ...on, entry_ids: [c.id, b.id] });
+  await until(async () => expect(await prompts()).toEqual(['wait', 'c\n\nb', 'a']));
+  await until(waits);
+});
+
+test('two workers run one agent for a session, and the other takes over when its worker stops', async () => {
+  const { on, waits } = await setting('acp', 'recorder');
+  const pair = [start({ recorder: recorder() }), start({ recorder: recorder() })];
+  await until(waits);
+  for (let n = 0; n < 10; n += 1) {
+    await db.ledger.messageAdd({ ...on, client_message_id: String(n), content: String(n) });
+    await until(waits);
+  }
+  expect((await recorded()).filter(({ started }) => started)).toHaveLength(1);
+  await pair[0]?.close();
+  workers.splice(workers.indexOf(pair[0] as Worker), 1);
+  await db.ledger.messageAdd({ ...on, client_message_id: 'x', content: 'x' });
+  await until(async () => expect((await prompts()).at(-1)).toBe('x'));
+  await until(waits);
+  expect(await prompts()).toHaveLength(11);
+});
+
+test('an agent that cannot be started says so, is tried again, and fails its session at last', async () => {
+  const { session } = await setting('acp', 'nobody');
+  start({});
+  await until(async () =>
+    expect(await session()).toMatchObject({
+      state: 'STARTING',
+      failure: 'The worker knows no agent of the name nobody.',
+    }),
+  );
+  await db.admin`update planledger.task_sessions set start_attempts = 4`;
+  await until(async () => expect(await session()).toMatchObject({ state: 'FAILED', accepts: 'nothing' }));
+});
+
+test('a webhook gets the prompt signed and with its id; a refused connection is tried again, another status is not', async () => {
+  process.env.HOOK_SECRET = 'secret';
+  const got: { headers: Record<string, unknown>; body: string }[] = [];
+  const server = createServer(async (request, response) => {
+    const body = (await buffer(request)).toString();
+    got.push({ headers: request.headers, body });
+    response.statusCode = JSON.parse(body).content === 'no' ? 422 : 204;
+    response.end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const { on, session, waits, receipt } = await setting('webhook', 'hook');
+  start({ hook: { transport: 'webhook', url: `http://127.0.0.1:${port}/x`, secret_env: 'HOOK_SECRET' } });
+  await waits();
+  const { id } = await db.ledger.messageAdd({ ...on, client_message_id: '1', content: 'ja\r\n🦜' });
+  await until(async () => expect(await receipt(id)).toMatchObject({ state: 'acknowledged' }));
+  await waits();
+  const [{ headers, body }] = got as [(typeof got)[0]];
+  expect(JSON.parse(body)).toMatchObject({ id, content: 'ja\r\n🦜', session_id: 's', plan_mode: false });
+  expect(headers).toMatchObject({ 'idempotency-key': id, 'webhook-id': id });
+  const signed = `${id}.${headers['webhook-timestamp']}.${body}`;
+  expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', 'secret').update(signed).digest('base64')}`);
+
+  const no = await db.ledger.messageAdd({ ...on, client_message_id: '2', content: 'no' });
+  await until(async () => expect(await receipt(no.id)).toMatchObject({ state: 'failed' }));
+  server.close();
+  server.closeAllConnections();
+  const gone = await db.ledger.messageAdd({ ...on, client_message_id: '3', content: 'x' });
+  await until(async () =>
+    expect(await receipt(gone.id)).toMatchObject({
+      state: 'pending',
+      failure: expect.stringMatching(/cannot be connected/),
+    }),
+  );
+  expect(await session()).toMatchObject({ state: 'RUNNING' });
+  expect(got).toHaveLength(2);
+});
