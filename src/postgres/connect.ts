@@ -1,4 +1,5 @@
 import postgres from 'postgres';
+import { parse } from 'postgres-array';
 
 /** A pool of connections that act as the application role. */
 export type Sql = postgres.Sql;
@@ -27,6 +28,25 @@ export const connectionSettings = {
   idle_in_transaction_session_timeout: 60_000,
   lock_timeout: 15_000,
 } as const; // milliseconds where there is no unit
+
+/**
+ * Arrays as our functions have them. The driver can ask each new connection for its types, but a connection that is lost
+ * meanwhile ends the process: nobody awaits that query.
+ */
+const knownTypes = {
+  fetch_types: false,
+  types: { texts: arrayType(1009), uuids: arrayType(2951) },
+};
+
+function arrayType(oid: number): postgres.PostgresType<string[]> {
+  const quoted = (item: string | null) => (item === null ? 'NULL' : `"${item.replace(/["\\]/g, '\\$&')}"`);
+  return {
+    to: oid,
+    from: [oid],
+    serialize: (items: string[]) => `{${items.map(quoted).join(',')}}`,
+    parse: (text: string) => parse(text),
+  };
+}
 
 /** A connection string that is none; the message says what one looks like and repeats nothing of it. */
 export class DatabaseUrlError extends Error {
@@ -90,6 +110,7 @@ export function openPool(databaseUrl: string, options: ConnectOptions = {}): Sql
       host: [hostname.slice(1, -1)] as unknown as string,
       port: [Number(port || 5432)] as unknown as number,
     }),
+    ...knownTypes,
     max: options.max ?? 10,
     prepare: !pgbouncer,
     connect_timeout: 10,
@@ -106,5 +127,5 @@ export function openPool(databaseUrl: string, options: ConnectOptions = {}): Sql
 export function poolLike(sql: Sql, max: number, applicationName: string): Sql {
   const { options } = sql;
   const connection = { ...options.connection, application_name: applicationName };
-  return postgres({ ...options, max, connection } as unknown as postgres.Options<Record<string, never>>);
+  return postgres({ ...options, ...knownTypes, max, connection } as unknown as postgres.Options<Record<string, never>>);
 }

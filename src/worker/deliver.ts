@@ -3,7 +3,7 @@ import { toPlanledgerError } from '../ledger/errors.ts';
 import type { Ledger, ReceiptReserveRow } from '../ledger/generated.ts';
 import { type Prompt, type Ready, type Sent, TransportError } from '../transports/transport.ts';
 import { type Host, shown } from './host.ts';
-import { untilWritten } from './until-written.ts';
+import type { UntilWritten } from './until-written.ts';
 
 /** @see createDelivery */
 export interface DeliveryOptions {
@@ -11,6 +11,7 @@ export interface DeliveryOptions {
   ledger: Ledger;
   holder: string;
   logger: Logger;
+  untilWritten: UntilWritten;
 }
 
 const leaseMs = 60_000; // of a reservation
@@ -20,7 +21,7 @@ const limitMs = 120_000; // from the marker to the acknowledgement
  * Delivers prompts: reserve, have the agent wait for it, mark, send, acknowledge. What goes wrong before the marker gives
  * the receipt back; after it, the prompt is never sent again.
  */
-export function createDelivery({ ledger, holder, logger }: DeliveryOptions) {
+export function createDelivery({ ledger, holder, logger, untilWritten }: DeliveryOptions) {
   return async (host: Host, task_id: string, receipt_id: string): Promise<void> => {
     const reserved = await ledger.receiptReserve({ task_id, receipt_id, holder });
     if (reserved.outcome !== 'reserved') return;

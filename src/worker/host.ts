@@ -6,7 +6,7 @@ import { startAcpAgent } from '../transports/acp.ts';
 import type { Agents } from '../transports/agents-file.ts';
 import { type Agent, type Ready, type Say, TransportError } from '../transports/transport.ts';
 import { prepareWebhook } from '../transports/webhook.ts';
-import { untilWritten } from './until-written.ts';
+import type { UntilWritten } from './until-written.ts';
 
 /** @see createHost */
 export interface HostOptions {
@@ -16,6 +16,7 @@ export interface HostOptions {
   holder: string;
   agents: Agents;
   logger: Logger;
+  untilWritten: UntilWritten;
   /** Delivers a prompt that waits for an agent of this process. */
   deliver(taskId: string, receiptId: string): Promise<void>;
 }
@@ -58,7 +59,7 @@ const marginMs = 5_000;
  * Runs the agents whose leases this process has, and looks once a second at what their sessions want: the lease is
  * renewed, a prompt that another worker could not deliver is, a turn is cancelled, an agent without a session ends.
  */
-export function createHost({ ledger, holder, agents, logger, deliver }: HostOptions): Host {
+export function createHost({ ledger, holder, agents, logger, untilWritten, deliver }: HostOptions): Host {
   const running = new Map<string, Running>();
   let renewedAt = performance.now();
   let looking: Promise<void> | undefined;

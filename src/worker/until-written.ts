@@ -5,19 +5,24 @@ const pauseMs = 500;
 const passing = new Set<string>(['database_unavailable', 'connection_lost', 'plan_busy']);
 
 /**
- * Makes a call that may be repeated again while the database cannot be reached, for `ms` milliseconds at most: it carries
- * the token of a lease, and does nothing once that has ended.
+ * Makes a call again and again while the database cannot be reached, for `ms` milliseconds at most: it carries the token
+ * of a lease, and does nothing once that has ended.
  *
  * @throws PlanledgerError
  */
-export async function untilWritten<T>(call: () => Promise<T>, ms: number): Promise<T> {
-  for (const end = performance.now() + ms; ; ) {
-    try {
-      return await call();
-    } catch (error) {
-      const passes = error instanceof PlanledgerError && passing.has(error.code);
-      if (!passes || performance.now() > end) throw error;
+export type UntilWritten = <T>(call: () => Promise<T>, ms: number) => Promise<T>;
+
+/** @param signal Aborted when the connections end: then nothing is tried again. */
+export function createUntilWritten(signal: AbortSignal): UntilWritten {
+  return async (call, ms) => {
+    for (const end = performance.now() + ms; ; ) {
+      try {
+        return await call();
+      } catch (error) {
+        const passes = error instanceof PlanledgerError && passing.has(error.code);
+        if (!passes || performance.now() > end || signal.aborted) throw error;
+      }
+      await sleep(pauseMs, undefined, { signal }).catch(() => {}); // the last try says why it failed
     }
-    await sleep(pauseMs);
-  }
+  };
 }

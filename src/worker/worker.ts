@@ -13,7 +13,7 @@ import type { Agents } from '../transports/agents-file.ts';
 import { createDelivery } from './deliver.ts';
 import { createHost } from './host.ts';
 import { schedule, tasks } from './tasks.ts';
-import { untilWritten } from './until-written.ts';
+import { createUntilWritten } from './until-written.ts';
 
 /** @see startWorker */
 export interface WorkerOptions {
@@ -44,23 +44,28 @@ const jobsMax = 10;
  */
 export function startWorker({ databaseUrl, logger, agents }: WorkerOptions): Worker {
   const closing = new AbortController();
+  const disconnecting = new AbortController();
   const closed = once(closing.signal, 'abort').then(() => 'closed' as const);
   const holder = `${hostname().slice(0, 100)}/${process.pid}/${randomUUID()}`;
   const sql = openPool(databaseUrl, { role: 'planledger_worker', applicationName: 'planledger worker' });
   const own = createLedger(sql);
   const ledger = withHints(own, createHinter(sql));
-  const deliverTo = createDelivery({ ledger, holder, logger });
-  const host = createHost({ ledger: { ...ledger, agentsTend: own.agentsTend }, holder, agents, logger, deliver });
+  const shared = { holder, logger, untilWritten: createUntilWritten(disconnecting.signal) };
+  const deliverTo = createDelivery({ ledger, ...shared });
+  const host = createHost({ ledger: { ...ledger, agentsTend: own.agentsTend }, agents, deliver, ...shared });
   sql.listen(hintChannel, host.look, host.look).catch(() => {}); // it looks once a second anyway
-  untilWritten(() => ledger.receiptsReconcile({}), longestStartMs).catch((error: unknown) => {
-    logger.warn({ code: toPlanledgerError(error, 'reconcile_receipts', null).code }, 'receipts cannot be reconciled');
-  });
+  shared
+    .untilWritten(() => ledger.receiptsReconcile({}), longestStartMs)
+    .catch((error: unknown) => {
+      logger.warn({ code: toPlanledgerError(error, 'reconcile_receipts', null).code }, 'receipts cannot be reconciled');
+    });
   const ended = runAgainAndAgain();
   return {
     async close() {
       closing.abort();
       await ended;
       await host.close();
+      disconnecting.abort();
       await sql.end({ timeout: 1 });
     },
   };
@@ -122,15 +127,20 @@ export function startWorker({ databaseUrl, logger, agents }: WorkerOptions): Wor
     const events: WorkerEvents = new EventEmitter();
     const over = new AbortController();
     let heardAt = performance.now();
-    let inJob = false;
-    const heard = (job: boolean) => () => {
+    const underWay = new Set<string>();
+    const heard = () => {
       heardAt = performance.now();
-      inJob = job;
     };
-    events.on('job:start', heard(true));
-    for (const event of ['job:complete', 'worker:getJob:empty'] as const) events.on(event, heard(false));
+    events.on('job:start', ({ job }) => {
+      underWay.add(job.id);
+      heard();
+    });
+    for (const event of ['job:success', 'job:error'] as const) events.on(event, ({ job }) => underWay.delete(job.id));
+    for (const event of ['job:complete', 'worker:getJob:empty'] as const) events.on(event, heard);
     const ticking = setInterval(() => {
-      if (performance.now() - heardAt > (inJob ? longestJobMs : silentMs)) over.abort();
+      // Nobody asks for more while as many are under way as there may be.
+      const longest = underWay.size < jobsMax ? silentMs : longestJobMs;
+      if (performance.now() - heardAt > longest) over.abort();
     }, 1_000);
     return {
       events,

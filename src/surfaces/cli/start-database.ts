@@ -71,7 +71,7 @@ async function alreadyRunning(dataDir: string): Promise<ObstacleError> {
 }
 
 async function ownDatabase(serverUrl: string): Promise<string> {
-  const sql = postgres(serverUrl, { max: 1, onnotice: () => {} });
+  const sql = postgres(serverUrl, { max: 1, fetch_types: false, onnotice: () => {} });
   try {
     const found = await sql`select from pg_database where datname = 'planledger'`;
     if (found.length === 0) await sql`create database planledger encoding 'UTF8' template template0`;
