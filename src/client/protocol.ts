@@ -1,6 +1,28 @@
-import type { PlanWriteAck as Acknowledgement, PlanComment as Comment, CommentSnapshot } from '../ledger/generated.ts';
+import type {
+  PlanWriteAck as Acknowledgement,
+  PlanComment as Comment,
+  CommentReference,
+  CommentSnapshot,
+  Queue,
+  QueueEntry,
+  Delivery as StoredDelivery,
+  Message as StoredMessage,
+  Session as StoredSession,
+} from '../ledger/generated.ts';
 
-export type { Acknowledgement, Comment, CommentSnapshot };
+export type { Acknowledgement, Comment, CommentReference, CommentSnapshot, Queue, QueueEntry };
+
+/** A row as JSON carries it, with times as text. */
+type Json<Row> = { [Field in keyof Row]: Row[Field] extends Date ? string : Row[Field] };
+
+/** A session of a task; `accepts` is `direct`, `queue` or `nothing`. */
+export type Session = Json<StoredSession>;
+
+/** A message of a transcript. */
+export type Message = Json<StoredMessage>;
+
+/** What became of a prompt that was accepted. */
+export type Delivery = Json<StoredDelivery>;
 
 /** The plan of a task, as the gateway shows it. */
 export interface Plan {
@@ -52,6 +74,16 @@ type Document = OnTask & {
   request_id?: string;
 };
 type OnComment = OnTask & { plan_id: string; id: string };
+type OnSession = OnTask & { session_id: string };
+type OnEntries = OnSession & { entry_ids: string[] };
+type Prompt = OnSession & {
+  content: string;
+  /** The comments that go with it, in this order; they are consumed. */
+  plan_comment_refs?: CommentReference[];
+  require_primary_session?: boolean;
+  plan_mode?: boolean;
+  attachments?: string[];
+};
 type Written = Plan & { acknowledgement: Acknowledgement };
 
 /** Every action: what it takes and what it answers. */
@@ -79,6 +111,40 @@ export interface Actions {
   ];
   'task.plan.comments.update': [OnComment & { body: string; expected_version: number }, CommentSnapshot];
   'task.plan.comments.delete': [OnComment & { expected_version: number }, CommentSnapshot];
+  'task.session.create': [
+    OnTask & {
+      name: string;
+      session_id?: string | null;
+      agent_name?: string | null;
+      transport?: string | null;
+      is_primary?: boolean | null;
+    },
+    Session,
+  ];
+  'task.session.list': [OnTask, { sessions: Session[] }];
+  'session.set_primary': [OnSession, Session];
+  'session.set_state': [OnSession & { state: string; failure?: string | null }, Session];
+  'session.close': [OnSession, Session];
+  'message.add': [Prompt & { client_message_id: string }, Delivery];
+  /** The message with `message_id`, or the delivery with an id of the client's: exactly one is given. */
+  'message.get': [
+    OnTask & { message_id?: string; client_message_id?: string; client_queue_id?: string },
+    Message | Delivery | null,
+  ];
+  'message.list': [
+    OnSession & { before_message_id?: string | null; after_message_id?: string | null; limit?: number },
+    { messages: Message[] },
+  ];
+  'message.queue.add': [Prompt & { client_queue_id: string }, Delivery];
+  'message.queue.append': [OnSession & { client_queue_id: string; content: string }, Delivery];
+  'message.queue.get': [OnSession, Queue];
+  'message.queue.update': [OnSession & { entry_id: string; content: string }, Queue];
+  'message.queue.remove': [OnSession & { entry_id: string }, Queue];
+  'message.queue.cancel': [OnSession, Queue];
+  'message.queue.reorder': [OnEntries & { queue_incarnation?: string | null }, Queue];
+  'message.queue.drain': [OnSession, Queue];
+  'message.queue.auto_run.set': [OnSession & { auto_run: boolean }, Queue];
+  'message.queue.send_now': [OnEntries & { turn_id?: string | null }, Queue];
 }
 
 /** Where a task stood when its notifications began; null and 0 without a plan. */
@@ -99,6 +165,9 @@ export interface Notifications {
   'task.plan.revision.created': Revision & { coalesced: boolean };
   'task.plan.reverted': Revision;
   'task.plan.comments.changed': CommentSnapshot;
+  'task.session.changed': Session;
+  'session.message.added': Message;
+  'message.queue.status_changed': Queue;
 }
 
 /** One notification. */

@@ -67,7 +67,8 @@ function checked(schema: z.ZodType, known: string[], call: Call): Action {
 
 function problem(issue: z.core.$ZodIssue | undefined, known: string[]): string {
   if (issue?.code === 'unrecognized_keys') {
-    return `${(issue.keys[0] ?? '').slice(0, 100)} is not a field of this action, which takes ${known.join(', ')}.`;
+    const key = [...issue.path, (issue.keys[0] ?? '').slice(0, 100)].join('.');
+    return `${key} is not a field of this action, which takes ${known.join(', ')}.`;
   }
   return `${issue?.path.join('.') || 'payload'}: ${issue?.message}.`;
 }

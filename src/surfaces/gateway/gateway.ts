@@ -13,8 +13,11 @@ import { type Refusal, rawResponse, requestRefusal, toRefusal, unauthenticated }
 import { until } from '../http/responses.ts';
 import { maxMessageBytes } from '../message.ts';
 import { commentActions } from './actions/comment.ts';
+import { messageActions } from './actions/message.ts';
 import { pingActions } from './actions/ping.ts';
 import { planActions } from './actions/plan.ts';
+import { queueActions } from './actions/queue.ts';
+import { sessionActions } from './actions/session.ts';
 import { taskActions } from './actions/task.ts';
 import { closeCode, type GatewayServices, serveConnection } from './connection.ts';
 import { createNotifier } from './notify.ts';
@@ -50,7 +53,15 @@ export function gateway(app: FastifyInstance, options: GatewayOptions, allowed: 
     ledger,
     logger,
     subscriptions,
-    actions: { ...pingActions, ...taskActions, ...planActions, ...commentActions },
+    actions: {
+      ...pingActions,
+      ...taskActions,
+      ...planActions,
+      ...commentActions,
+      ...sessionActions,
+      ...messageActions,
+      ...queueActions,
+    },
     async transaction<T>(work: (ledger: Ledger) => Promise<T>, signal: AbortSignal): Promise<T> {
       const answer = await inTransaction(sql, signal, work);
       hint();

@@ -4,6 +4,7 @@ import { errorTable, PlanledgerError } from '../../ledger/errors.ts';
 import type { Ledger, RevisionListRow } from '../../ledger/generated.ts';
 import { notification } from './envelope.ts';
 import { planObject, revisionObject } from './objects.ts';
+import { sessionFrames, sessionKinds } from './session-frames.ts';
 import type { Subscriber, Subscriptions } from './subscriptions.ts';
 
 /** Tells subscribers what was committed. */
@@ -15,8 +16,19 @@ export interface Notifier {
 }
 
 /** What of a task is told as one: whichever can be read does not wait for the other. */
-type Part = 'plan' | 'comments';
-const parts: Part[] = ['plan', 'comments'];
+type Part = 'plan' | 'comments' | 'sessions';
+const parts: Part[] = ['plan', 'comments', 'sessions'];
+
+function partOf({ kind }: LedgerEvent): Part {
+  if (sessionKinds.includes(kind)) return 'sessions';
+  return kind === commentsChanged ? 'comments' : 'plan';
+}
+
+const framesOf: Record<Part, (ledger: Ledger, by: By, rows: LedgerEvent[], missed: boolean) => Promise<string[]>> = {
+  plan: planFrames,
+  comments: commentFrames,
+  sessions: sessionFrames,
+};
 
 export function createNotifier(subscriptions: Subscriptions, logger: Logger): Notifier {
   /** What could not be read, and so is told with a later look. */
@@ -53,13 +65,10 @@ export function createNotifier(subscriptions: Subscriptions, logger: Logger): No
     const by = { principal: audience.principal, task_id: taskId };
     if (deleted) tell(audience.subscribers, [planDeleted(taskId, null)]);
     for (const part of parts) {
-      const of = rows.filter(({ kind }) => (part === 'comments') === (kind === commentsChanged));
+      const of = rows.filter((row) => partOf(row) === part);
       if (of.length === 0 && !missed.has(part)) continue;
       try {
-        const frames = await (part === 'plan'
-          ? planFrames(ledger, by, of, missed.has(part))
-          : commentFrames(ledger, by));
-        tell(audience.subscribers, frames);
+        tell(audience.subscribers, await framesOf[part](ledger, by, of, missed.has(part)));
       } catch (error) {
         if (!(error instanceof PlanledgerError) || errorTable[error.code].sqlState === null) throw error;
         postpone(taskId, part, error, missed.has(part));
