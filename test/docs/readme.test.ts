@@ -154,7 +154,7 @@ test('the table of commands names every command and no other', async () => {
   const subcommands = async (...group: string[]) => {
     const help = await succeed([...group, '--help']);
     const [, list = ''] = help.split('Commands:\n');
-    return [...list.matchAll(/^ {2}(\w+)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help');
+    return [...list.matchAll(/^ {2}([\w-]+)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help');
   };
   const all: string[] = [];
   for (const command of await subcommands()) {

@@ -1,17 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import { PlanledgerError } from '../../ledger/errors.ts';
-import type { CommentSnapshot, Ledger, PlanComment } from '../../ledger/generated.ts';
+import type { CommentSnapshot, Ledger } from '../../ledger/generated.ts';
 import { asCaller, type CallerOptions, callerOptions } from './caller.ts';
 import { UsageError } from './failure.ts';
-import { note, printJson, printLine, printTable } from './output.ts';
-import { readText } from './text-input.ts';
+import { note, printJson, printLine, printTable, short } from './output.ts';
+import { pendingComment } from './pending-comment.ts';
+import { readText, type TextOptions, takesText } from './text-input.ts';
 
-interface TextOptions extends CallerOptions {
-  file?: string;
-}
+interface EditOptions extends CallerOptions, TextOptions {}
 
-interface AddOptions extends TextOptions {
+interface AddOptions extends EditOptions {
   about: string;
   id?: string;
   from: number;
@@ -63,7 +61,7 @@ export function addCommentCommands(program: Command): void {
     });
 
   textCommand(comment, 'edit', 'change what a comment says', '<task>', '<id>').action(
-    async (task: string, id: string, text: string | undefined, options: TextOptions) => {
+    async (task: string, id: string, text: string | undefined, options: EditOptions) => {
       const body = await readText(text, options.file);
       await change(task, id, options, (ledger, by) => ledger.commentUpdate({ ...by, body }));
     },
@@ -96,19 +94,16 @@ async function change(
   call: (ledger: Ledger, by: Reference) => Promise<CommentSnapshot>,
 ): Promise<void> {
   await asCaller(options, async (ledger, principal) => {
-    const { plan_id, comments } = await ledger.commentList({ principal, task_id: task });
-    const found = comments.find((one) => one.id === id.toLowerCase());
-    if (found === undefined) throw unknownComment(task, id);
-    const by = { principal, task_id: task, plan_id, comment_id: found.id, expected_version: found.version };
+    const snapshot = await ledger.commentList({ principal, task_id: task });
+    const found = pendingComment(snapshot, id);
+    const by = {
+      principal,
+      task_id: task,
+      plan_id: snapshot.plan_id,
+      comment_id: found.id,
+      expected_version: found.version,
+    };
     answer(await call(ledger, by), options);
-  });
-}
-
-function unknownComment(task: string, id: string): PlanledgerError {
-  return new PlanledgerError('plan_comments_changed', `Task ${task} has no pending comment ${id}.`, {
-    operation: 'list_comments',
-    taskId: task,
-    nextAction: `\`planledger comment list ${task}\` lists those it has.`,
   });
 }
 
@@ -120,17 +115,7 @@ function answer(snapshot: CommentSnapshot, options: CallerOptions): void {
 function textCommand(comment: Command, name: string, description: string, ...targets: string[]): Command {
   const command = comment.command(name).description(description);
   for (const target of targets) command.argument(target, target === '<task>' ? 'task id' : 'its id');
-  command
-    .argument('[text]', 'the text, or - to read it from stdin')
-    .option('--file <file>', 'read the text from a file')
-    .option('--json', 'print all pending comments as JSON')
-    .allowUnknownOption(); // a Markdown list item begins with a dash; readText refuses what looks like an option
-  return callerOptions(command);
-}
-
-function short(text: PlanComment['body']): string {
-  const [line = ''] = text.split('\n');
-  return line === text && line.length <= 60 ? line : `${line.slice(0, 59)}…`;
+  return callerOptions(takesText(command).option('--json', 'print all pending comments as JSON'));
 }
 
 function position(text: string): number {

@@ -9,7 +9,11 @@ import { addMcpCommand } from './mcp.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { visible } from './output.ts';
 import { addPlanCommands } from './plan.ts';
+import { addQueueCommands } from './queue.ts';
+import { addReceiptCommands } from './receipt.ts';
+import { addSendCommands } from './send.ts';
 import { addServeCommand } from './serve.ts';
+import { addSessionCommands } from './session.ts';
 import { addStartCommand } from './start.ts';
 import { addTaskCommands } from './task.ts';
 import { addTokenCommands } from './token.ts';
@@ -41,6 +45,10 @@ addTokenCommands(program);
 addTaskCommands(program);
 addPlanCommands(program);
 addCommentCommands(program);
+addSessionCommands(program);
+addSendCommands(program);
+addQueueCommands(program);
+addReceiptCommands(program);
 addEventCommands(program);
 
 // `planledger … | head` closes the pipe early, which is no failure. What serves stops as Ctrl-C would stop it.

@@ -37,6 +37,12 @@ export function visible(text: string): string {
   });
 }
 
+/** The beginning of a text, for a cell of a table. */
+export function short(text: string): string {
+  const [line = ''] = text.split('\n');
+  return line === text && line.length <= 60 ? line : `${line.slice(0, 59)}…`;
+}
+
 /** A point in time, to the second, in UTC. */
 export function when(time: Date | null): string {
   return time === null ? '-' : time.toISOString().replace('T', ' ').slice(0, 19);

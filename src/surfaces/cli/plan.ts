@@ -3,10 +3,9 @@ import { printAcknowledgement } from './acknowledgement.ts';
 import { asCaller, type CallerOptions, callerOptions } from './caller.ts';
 import { addPlanHistoryCommands } from './plan-history.ts';
 import { addPlanShowCommand } from './plan-show.ts';
-import { readText } from './text-input.ts';
+import { readText, type TextOptions, takesText } from './text-input.ts';
 
-interface WriteOptions extends CallerOptions {
-  file?: string;
+interface WriteOptions extends CallerOptions, TextOptions {
   title?: string;
   expectedVersion?: string;
   requestId?: string;
@@ -43,18 +42,12 @@ export function addPlanCommands(program: Command): void {
 }
 
 function writeCommand(plan: Command, name: string, description: string): Command {
-  const command = plan
-    .command(name)
-    .description(description)
-    .argument('<task>', 'task id')
-    .argument('[text]', 'the text, or - to read it from stdin')
-    .option('--file <file>', 'read the text from a file')
+  const command = plan.command(name).description(description).argument('<task>', 'task id');
+  takesText(command)
     .option('--title <title>', 'new title of the plan')
     .option('--expected-version <version>', 'refuse when the plan is not at this version')
     .option('--request-id <id>', 'an id of yours that makes repeating the same call harmless')
-    .option('--json', 'print the acknowledgement as JSON')
-    // A Markdown list item begins with a dash; readText refuses what looks like an option.
-    .allowUnknownOption();
+    .option('--json', 'print the acknowledgement as JSON');
   return callerOptions(command);
 }
 

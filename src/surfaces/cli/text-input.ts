@@ -1,10 +1,24 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
+import type { Command } from 'commander';
 import { maxMessageBytes } from '../message.ts';
 import { UsageError } from './failure.ts';
 
+/** What `takesText` adds to the options of a command. */
+export interface TextOptions {
+  file?: string;
+}
+
+/** Has a command take a text as its last argument, or from a file. */
+export function takesText(command: Command): Command {
+  return command
+    .argument('[text]', 'the text, or - to read it from stdin')
+    .option('--file <file>', 'read the text from a file')
+    .allowUnknownOption(); // a Markdown list item begins with a dash; readText refuses what looks like an option
+}
+
 /**
- * The text of a plan or fragment, from exactly one place: an argument, `--file`, or stdin for `-`.
+ * A text that is to be stored, from exactly one place: an argument, `--file`, or stdin for `-`.
  *
  * @throws UsageError when it comes from none or two, cannot be read, or is not UTF-8 (it would be stored altered).
  */
