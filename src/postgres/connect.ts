@@ -30,21 +30,26 @@ export const connectionSettings = {
 } as const; // milliseconds where there is no unit
 
 /**
- * Arrays as our functions have them. The driver can ask each new connection for its types, but a connection that is lost
- * meanwhile ends the process: nobody awaits that query.
+ * The arrays we meet, by the numbers of their types. The driver can ask each new connection for them, but a connection
+ * that is lost meanwhile ends the process: nobody awaits that query.
  */
-const knownTypes = {
+const arrays = {
   fetch_types: false,
-  types: { texts: arrayType(1009), uuids: arrayType(2951) },
+  types: {
+    texts: arrayOf(1009, String),
+    names: arrayOf(1003, String),
+    uuids: arrayOf(2951, String),
+    ints: arrayOf(1007, Number),
+  },
 };
 
-function arrayType(oid: number): postgres.PostgresType<string[]> {
-  const quoted = (item: string | null) => (item === null ? 'NULL' : `"${item.replace(/["\\]/g, '\\$&')}"`);
+function arrayOf<T extends string | number>(type: number, read: (text: string) => T): postgres.PostgresType<T[]> {
+  const literal = (item: T | null) => (item === null ? 'NULL' : `"${String(item).replace(/["\\]/g, '\\$&')}"`);
   return {
-    to: oid,
-    from: [oid],
-    serialize: (items: string[]) => `{${items.map(quoted).join(',')}}`,
-    parse: (text: string) => parse(text),
+    to: type,
+    from: [type],
+    serialize: (items: T[]) => `{${items.map(literal).join(',')}}`,
+    parse: (text: string) => parse(text, read),
   };
 }
 
@@ -110,7 +115,7 @@ export function openPool(databaseUrl: string, options: ConnectOptions = {}): Sql
       host: [hostname.slice(1, -1)] as unknown as string,
       port: [Number(port || 5432)] as unknown as number,
     }),
-    ...knownTypes,
+    ...arrays,
     max: options.max ?? 10,
     prepare: !pgbouncer,
     connect_timeout: 10,
@@ -127,5 +132,5 @@ export function openPool(databaseUrl: string, options: ConnectOptions = {}): Sql
 export function poolLike(sql: Sql, max: number, applicationName: string): Sql {
   const { options } = sql;
   const connection = { ...options.connection, application_name: applicationName };
-  return postgres({ ...options, ...knownTypes, max, connection } as unknown as postgres.Options<Record<string, never>>);
+  return postgres({ ...options, ...arrays, max, connection } as unknown as postgres.Options<Record<string, never>>);
 }

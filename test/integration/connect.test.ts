@@ -19,10 +19,10 @@ test.each([
   const texts = ['', 'NULL', 'null', '"', '\\', 'a,b', '{c}', ' d ', '\n', '\u{1f600}', '\\"'];
   const ids = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'];
   const [row] = await sql.unsafe(
-    'select $1::text[] as texts, $2::uuid[] as ids, $3::text[] as none, $4::text[] as no',
-    [texts, ids, [], null] as never,
+    'select $1::text[] as texts, $2::uuid[] as ids, $3::int[] as numbers, $4::name[] as names, $5::text[] as no',
+    [texts, ids, [-1, 0, 2147483647], [], null] as never,
   );
-  expect(row).toEqual({ texts, ids, none: [], no: null });
+  expect(row).toEqual({ texts, ids, numbers: [-1, 0, 2147483647], names: [], no: null });
 });
 
 // A rejection that nobody awaits fails the whole run.

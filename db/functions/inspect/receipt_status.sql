@@ -10,12 +10,13 @@ select
   nullif(r.not_before, '-infinity') as not_before,
   case when r.lease_token is not null then r.lease_holder::text end as lease_holder,
   r.lease_expires_at,
-  r.state = 'failed' and r.attempted_at is null as retryable,
+  r.state = 'failed' and r.attempted_at is null
+    and s.state not in ('COMPLETED', 'FAILED', 'CANCELLED') as retryable,
   r.failure::text as failure,
   r.created_at,
   r.attempted_at,
   r.ended_at
-from planledger.receipts r;
+from planledger.receipts r join planledger.task_sessions s on s.task_id = r.task_id and s.id = r.session_id;
 
 comment on view planledger.receipt_status is 'How far each accepted prompt has come, without its text.';
 comment on column planledger.receipt_status.task_id is 'The task.';
@@ -28,7 +29,7 @@ comment on column planledger.receipt_status.dispatch_id is 'The prompt it goes o
 comment on column planledger.receipt_status.not_before is 'When it may be tried again, after it failed to go out.';
 comment on column planledger.receipt_status.lease_holder is 'The worker that has it now.';
 comment on column planledger.receipt_status.lease_expires_at is 'When that worker''s lease ends by itself.';
-comment on column planledger.receipt_status.retryable is 'Whether receipt_retry takes it: it failed before it went out.';
+comment on column planledger.receipt_status.retryable is 'Whether receipt_retry takes it: it failed before it went out, and its session has not ended.';
 comment on column planledger.receipt_status.failure is 'What went wrong last.';
 comment on column planledger.receipt_status.created_at is 'When the prompt was accepted.';
 comment on column planledger.receipt_status.attempted_at is 'When it was about to be sent.';

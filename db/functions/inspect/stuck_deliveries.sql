@@ -7,6 +7,8 @@ select
   r.state::text as state,
   clock_timestamp() - coalesce(r.ended_at, r.attempted_at, r.created_at) as age,
   case
+    when r.state = 'failed' and r.attempted_at is null and s.state in ('COMPLETED', 'FAILED', 'CANCELLED')
+      then 'It failed before it went out, and its session has ended. Send it to another session if it is still wanted.'
     when r.state = 'failed' and r.attempted_at is null then 'It failed before it went out. Try it again with receipt_retry, or tell its author.'
     when r.state = 'failed' then 'The agent refused it. Send it anew if it is still wanted.'
     when r.state = 'cleared' then 'It may have arrived. Look into the transcript before sending it anew.'

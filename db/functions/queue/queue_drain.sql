@@ -21,4 +21,4 @@ end
 $$;
 
 comment on function planledger.queue_drain(uuid, text, text) is
-  'Has the head of the queue go out now, whether the queue runs by itself or not. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, session_terminal, session_not_promptable, plan_busy, isolation_not_supported.';
+  'Has the head of the queue go out now, whether the queue runs by itself or not; an empty queue stays as it is. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, session_terminal, session_not_promptable, plan_busy, isolation_not_supported.';

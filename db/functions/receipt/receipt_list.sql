@@ -24,6 +24,12 @@ begin
   if p_session_id is not null then
     perform session_find(c_operation, p_task_id, p_session_id);
   end if;
+  if p_before_receipt_id is not null and not exists (
+    select from receipts r where r.task_id = p_task_id and r.id = p_before_receipt_id)
+  then
+    perform refuse_argument('before_receipt_id', 'before_receipt_id names no receipt of this task, or one of long ago; begin with the newest.',
+      c_operation, p_task_id, true);
+  end if;
   return query
     select o.*
     from (

@@ -10,20 +10,21 @@ declare
 begin
   if v_receipt.session_id is distinct from v_session.id then
     perform refuse_argument('receipt_id', 'The session has no such receipt.', c_operation, p_task_id, true);
-  elsif not v_receipt.retryable then
+  elsif v_receipt.state <> 'failed' or v_receipt.attempted_at is not null then
     perform refuse_argument('receipt_id',
       'Only a receipt that failed before its prompt went out is tried again; this prompt may have arrived, or is still under way.',
       c_operation, p_task_id, true);
   elsif exists (select from tasks t where t.id = p_task_id and t.archived_at is not null) then
     perform refuse_argument('task_id', 'The task is archived and takes no prompts.', c_operation, p_task_id, true);
-  elsif v_session.accepts = 'nothing' then
-    perform refuse('session_terminal', c_operation, p_task_id, jsonb_build_object('session_id', v_session.id));
   end if;
-  -- What waited in the queue waits there again, by itself; a direct message goes out next.
+  -- A direct message needs no free session: it waits, and goes out before the queue.
+  perform session_check(c_operation, p_task_id, v_session, case v_receipt.action when 'queue' then 'queue' end, false);
   update receipts r
-  set state = 'pending', ended_at = null, attempts = 0, not_before = '-infinity', dispatch_place = 1,
-    dispatch_id = case when exists (select from session_messages m where m.task_id = r.task_id and m.id = r.id) then r.id end
+  set state = 'pending', ended_at = null, failure = null, is_wanted = false, attempts = 0, not_before = '-infinity',
+    dispatch_place = 1, dispatch_id = case v_receipt.action when 'message' then r.id end
   where r.task_id = p_task_id and r.id = p_receipt_id;
+  update queue_entries q set place = queue_next_place(p_task_id, v_session.id)
+  where q.task_id = p_task_id and q.id = p_receipt_id;
   perform queue_changed(p_task_id, v_session.id);
   perform queue_wake(p_task_id, v_session.id);
   return receipt_of(p_task_id, p_receipt_id);
@@ -31,4 +32,4 @@ end
 $$;
 
 comment on function planledger.receipt_retry(uuid, text, text, uuid) is
-  'Has a prompt that failed before it went out be tried again: one of a queue waits in its place there, a direct message goes out when its session next waits for a prompt. Takes the lease (shared), admission and session locks. Raises validation_error (also for a prompt that may have arrived), task_unreachable, task_not_found, session_not_found, session_terminal, plan_busy, isolation_not_supported.';
+  'Has a prompt that failed before it went out be tried again: one of a queue waits at its end, a direct message goes out when its session next waits for a prompt. Takes the lease (shared), admission and session locks. Raises validation_error (also for a prompt that may have arrived), task_unreachable, task_not_found, session_not_found, session_terminal, queue_full, plan_busy, isolation_not_supported.';

@@ -82,7 +82,7 @@ async function retryOne(ledger: Ledger, on: On, id: string): Promise<Receipt> {
   return await ledger.receiptRetry({ ...on, session_id, receipt_id });
 }
 
-/** Oldest first, as they were accepted. What a session that has ended left behind stays failed, and keeps nothing else up. */
+/** Oldest first, as they were accepted. One whose queue is full stays failed, and keeps nothing else up. */
 async function retryAll(ledger: Ledger, on: On): Promise<Receipt[]> {
   const failed = await allReceipts(ledger, { ...on, state: 'failed' });
   const retried: Receipt[] = [];
@@ -90,9 +90,9 @@ async function retryAll(ledger: Ledger, on: On): Promise<Receipt[]> {
     try {
       retried.push(await ledger.receiptRetry({ ...on, session_id, receipt_id }));
     } catch (error) {
-      const hasEnded = error instanceof PlanledgerError && error.code === 'session_terminal';
-      if (!hasEnded) throw error;
-      note(`${receipt_id} stays failed: session ${session_id} has ended`);
+      if (!(error instanceof PlanledgerError) || error.code !== 'queue_full') throw error;
+      note(`${receipt_id} stays failed: ${error.message}`);
+      process.exitCode = 1;
     }
   }
   return retried;

@@ -297,7 +297,7 @@ test('an append joins the caller’s last entry, a repeat changes nothing, and a
   expect((await failure(append('6', 'late'))).code).toBe('session_terminal');
   expect(await queue()).toEqual([]);
   expect(await db.ledger.receiptList({ ...on, state: 'failed' })).toMatchObject(
-    Array.from({ length: 4 }, () => ({ failure: 'The session had ended.', retryable: true })),
+    Array.from({ length: 4 }, () => ({ failure: 'The session had ended.', retryable: false })),
   );
 });
 
@@ -313,4 +313,59 @@ test('an archived task takes no prompt, and no append to one that waits', async 
     expect(await failure(call())).toMatchObject({ code: 'validation_error', details: { argument: 'task_id' } });
   }
   expect((await db.ledger.queueGet(on)).entries.map(({ content }) => content)).toEqual(['one']);
+});
+
+test('what failed is tried again from the end of its queue, while the session lives and the queue has room', async () => {
+  const { by, on, session } = await setting();
+  await db.ledger.queueAutoRunSet({ ...on, auto_run: false });
+  const add = (client_queue_id: string) => db.ledger.queueAdd({ ...on, client_queue_id, content: client_queue_id });
+  const shown = async () => (await db.ledger.queueGet(on)).entries.map(({ content }) => content);
+  const retry = (receipt_id: string) => db.ledger.receiptRetry({ ...on, receipt_id });
+  const first = await add('first');
+  await add('second');
+  await db.admin`
+    update planledger.receipts set state = 'failed', ended_at = now(), failure = 'no agent', is_wanted = true, attempts = 5
+    where id = ${first.id}`;
+  expect(await shown()).toEqual(['second']);
+  expect(await retry(first.id)).toMatchObject({ state: 'pending', attempts: 0, failure: null, retryable: false });
+  expect(await shown()).toEqual(['second', 'first']);
+  await db.admin`update planledger.receipts set state = 'failed', ended_at = now() where id = ${first.id}`;
+  for (let n = 2; n <= 10; n += 1) await add(`${n}`);
+  expect(await failure(retry(first.id))).toMatchObject({ code: 'queue_full', details: { max: 10 } });
+  expect(await db.ledger.receiptGet({ ...by, receipt_id: first.id })).toMatchObject({
+    state: 'failed',
+    retryable: true,
+  });
+
+  const direct = await db.ledger.messageAdd({ ...on, client_message_id: 'm', content: 'direct' });
+  await db.admin`update planledger.receipts set state = 'failed', ended_at = now() where id = ${direct.id}`;
+  expect(await retry(direct.id)).toMatchObject({ state: 'pending' });
+  await db.ledger.sessionSetState({ ...on, state: 'WAITING_FOR_INPUT' });
+  expect(await session()).toMatchObject({ state: 'RUNNING', turn_id: direct.id });
+
+  await db.ledger.sessionClose(on);
+  const left = await db.ledger.receiptList({ ...by, state: 'failed' });
+  expect(left).toHaveLength(12);
+  expect(left.filter(({ retryable }) => retryable)).toEqual([]);
+  expect(await failure(retry(first.id))).toMatchObject({ code: 'session_terminal' });
+  const [status] = await db.admin`select retryable from planledger.receipt_status where id = ${first.id}`;
+  expect(status).toEqual({ retryable: false });
+  const [stuck] = await db.admin`select meaning from planledger.stuck_deliveries where receipt_id = ${first.id}`;
+  expect(stuck?.meaning).toContain('its session has ended');
+});
+
+test('receipts are paged newest first, and a page behind an unknown one is refused', async () => {
+  const { by, on } = await setting();
+  await db.ledger.queueAutoRunSet({ ...on, auto_run: false });
+  const ids = [];
+  for (let n = 0; n < 5; n += 1)
+    ids.unshift((await db.ledger.queueAdd({ ...on, client_queue_id: `${n}`, content: 'x' })).id);
+  const page = async (before_receipt_id?: string) =>
+    (await db.ledger.receiptList({ ...by, before_receipt_id, limit: 2 })).map(({ id }) => id);
+  expect(await page()).toEqual(ids.slice(0, 2));
+  expect(await page(ids[1])).toEqual(ids.slice(2, 4));
+  expect(await page(ids[3])).toEqual(ids.slice(4));
+  expect(await page(ids[4])).toEqual([]);
+  const error = await failure(page(randomUUID()));
+  expect(error).toMatchObject({ code: 'validation_error', details: { argument: 'before_receipt_id' } });
 });

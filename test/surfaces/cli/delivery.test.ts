@@ -297,7 +297,7 @@ test('what failed before it went out is tried again, what may have arrived is no
   expect(await run('receipt', 'retry-failed', task)).toEqual({
     code: 0,
     stdout: `${one.id}\n`,
-    stderr: `${left.id} stays failed: session ended has ended\n1 is tried again\n`,
+    stderr: '1 is tried again\n',
   });
   expect([await state(one.id), await state(left.id)]).toEqual(['pending', 'failed']);
   expectMistake(await run('receipt', 'retry-failed', task, left.id), 1, 'session_terminal');
@@ -313,4 +313,15 @@ test('what failed before it went out is tried again, what may have arrived is no
   expectMistake(await run('receipt', 'retry-failed', task, one.id), 1, 'validation_error', 'may have arrived');
   expect((await run('receipt', 'retry-failed', task)).stderr).toContain('0 are tried again');
   expect(await state(one.id)).toBe('failed');
+
+  await db.ledger.queueAutoRunSet({ ...on, auto_run: false });
+  const first = await accepted('queue', 'add', task, 's', 'first');
+  await db.admin`update planledger.receipts set state = 'failed', ended_at = now() where id = ${first.id}`;
+  for (let at = 0; at < 10; at += 1) await accepted('queue', 'add', task, 's', `${at}`);
+  expect(await run('receipt', 'retry-failed', task)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `${first.id} stays failed: The queue of session s has its 10 entries already. Nothing was added.\n0 are tried again\n`,
+  });
+  expect(await state(first.id)).toBe('failed');
 });
