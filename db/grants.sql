@@ -30,7 +30,7 @@ grant execute on function
   planledger.session_close(uuid, text, text),
   planledger.message_add(uuid, text, text, text, text, jsonb, boolean, boolean, uuid[], xid8, text),
   planledger.queue_add(uuid, text, text, text, text, jsonb, boolean, boolean, uuid[], xid8, text),
-  planledger.queue_append(uuid, text, text, text, text),
+  planledger.queue_append(uuid, text, text, text, text, xid8, text),
   planledger.queue_auto_run_set(uuid, text, text, boolean),
   planledger.queue_cancel(uuid, text, text),
   planledger.queue_drain(uuid, text, text),

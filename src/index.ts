@@ -1,3 +1,10 @@
+export {
+  type TurnStart,
+  type TurnStartHook,
+  type TurnStartOptions,
+  TurnStartRefusal,
+  withTurnStartHooks,
+} from './admission/turn-start.ts';
 export { type ErrorCode, errorTable, PlanledgerError } from './ledger/errors.ts';
 export type * from './ledger/generated.ts';
 export { type CallOptions, createLedger, withSignal } from './ledger/ledger.ts';

@@ -10,7 +10,7 @@ interface ErrorEntry {
 }
 
 /**
- * Every stable error code. The texts stand in the database (`planledger.error_catalog()`); the last three codes are
+ * Every stable error code. The texts stand in the database (`planledger.error_catalog()`); the last four codes are
  * for what only a client can see.
  */
 export const errorTable = {
@@ -52,6 +52,7 @@ export const errorTable = {
   lease_lost: { sqlState: 'TP409', httpStatus: 409, retrySafe: false },
   admission_lease_lost: { sqlState: 'TP409', httpStatus: 409, retrySafe: false },
   plan_busy: { sqlState: 'TP503', httpStatus: 503, retrySafe: true },
+  turn_start_failed: { sqlState: null, httpStatus: 409, retrySafe: false },
   connection_lost: { sqlState: null, httpStatus: 503, retrySafe: false },
   database_unavailable: { sqlState: null, httpStatus: 503, retrySafe: true },
   internal_error: { sqlState: null, httpStatus: 500, retrySafe: false },

@@ -4,7 +4,8 @@ import type { CallOptions } from './ledger.ts';
 
 /** A row of `admission_lease`. */
 export interface AdmissionLeaseRow {
-  admission_lease: string;
+  lease: string;
+  hooks_max_ms: number;
 }
 
 /** A row of `agent_end`. */
@@ -490,7 +491,7 @@ export interface QueueEntry {
 
 /** One method for each function of the schema; its text is the comment on that function. */
 export interface Ledger {
-  /** Keeps every other admission, change of comments and plan deletion away from a task while turn-start hooks run, until the calling transaction ends; plan writes go on. Answers what message_add and queue_add take as p_lease, on another connection. Takes the lease lock. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
+  /** Keeps every other admission, change of comments and plan deletion away from a task while turn-start hooks run, until the calling transaction ends; plan writes go on. Answers lease, which message_add, queue_add and queue_append take as p_lease on another connection, and hooks_max_ms, how long the hooks may take: less than those others wait. A transaction that stays idle for three times settings.lock_wait is ended. Takes the lease lock. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
   admissionLease(values: { principal: string; task_id: string | null }, options?: CallOptions): Promise<AdmissionLeaseRow>;
   /** Gives the lease on an agent back, whose process has ended; p_failure says why, for people, where nobody asked it to. A turn that it was in is over; an agent that could not start is tried again after 1, 4, 16 and 64 seconds, and after five attempts its session fails. Takes the session lock. Raises lease_lost, plan_busy, isolation_not_supported. */
   agentEnd(values: { task_id: string | null; token: string | null; failure?: string | null | undefined }, options?: CallOptions): Promise<AgentEndRow>;
@@ -560,8 +561,8 @@ export interface Ledger {
   principalCreate(values: { workspace_id: string | null; kind: string | null; display_name?: string | null | undefined; scopes?: string[] | null | undefined; task_id?: string | null | undefined; session_id?: string | null | undefined }, options?: CallOptions): Promise<PrincipalCreateRow>;
   /** Accepts a prompt as an entry of its own of a session's queue, whether the session is busy or not; queue_full at its most entries. Everything else as message_add, whose ids and these share one space for each task. Raises what message_add does, but for session_not_promptable, and queue_full. */
   queueAdd(values: { principal: string; task_id: string | null; session_id: string | null; client_queue_id: string | null; content: string | null; plan_comment_refs?: CommentReference[] | null | undefined; require_primary_session?: boolean | null | undefined; plan_mode?: boolean | null | undefined; attachments?: string[] | null | undefined; lease?: string | null | undefined; rerouted_session_id?: string | null | undefined }, options?: CallOptions): Promise<Delivery>;
-  /** Puts p_content, one empty line between, behind the caller's last entry that waits, or into an entry of its own where there is none or it carries comments. p_client_queue_id makes a repeat harmless, as in queue_add. Takes the lease (shared), admission and session locks. Raises what queue_add does. */
-  queueAppend(values: { principal: string; task_id: string | null; session_id: string | null; client_queue_id: string | null; content: string | null }, options?: CallOptions): Promise<Delivery>;
+  /** Puts p_content, one empty line between, behind the caller's last entry that waits, or into an entry of its own where there is none or it carries comments. p_client_queue_id makes a repeat harmless, and p_lease and p_rerouted_session_id are for turn-start hooks, as in queue_add. Takes the lease (shared), admission and session locks. Raises what queue_add does. */
+  queueAppend(values: { principal: string; task_id: string | null; session_id: string | null; client_queue_id: string | null; content: string | null; lease?: string | null | undefined; rerouted_session_id?: string | null | undefined }, options?: CallOptions): Promise<Delivery>;
   /** Whether the head of a queue goes out by itself when the session waits for a prompt. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, plan_busy, isolation_not_supported. */
   queueAutoRunSet(values: { principal: string; task_id: string | null; session_id: string | null; auto_run: boolean }, options?: CallOptions): Promise<Queue>;
   /** Empties the queue of a session, which gets a new incarnation; comments that its entries carried stay consumed. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, plan_busy, isolation_not_supported. */
@@ -677,7 +678,7 @@ export const signatures = {
   planRevert: { function: 'plan_revert', operation: 'revert', arguments: ["principal","task_id","revision_id","request_id"], required: 3, writes: true, many: false },
   principalCreate: { function: 'principal_create', operation: 'create_principal', arguments: ["workspace_id","kind","display_name","scopes","task_id","session_id"], required: 2, writes: true, many: false },
   queueAdd: { function: 'queue_add', operation: 'add_queue_entry', arguments: ["principal","task_id","session_id","client_queue_id","content","plan_comment_refs","require_primary_session","plan_mode","attachments","lease","rerouted_session_id"], required: 5, writes: true, many: false },
-  queueAppend: { function: 'queue_append', operation: 'append_to_queue', arguments: ["principal","task_id","session_id","client_queue_id","content"], required: 5, writes: true, many: false },
+  queueAppend: { function: 'queue_append', operation: 'append_to_queue', arguments: ["principal","task_id","session_id","client_queue_id","content","lease","rerouted_session_id"], required: 5, writes: true, many: false },
   queueAutoRunSet: { function: 'queue_auto_run_set', operation: 'set_queue_auto_run', arguments: ["principal","task_id","session_id","auto_run"], required: 4, writes: true, many: false },
   queueCancel: { function: 'queue_cancel', operation: 'cancel_queue', arguments: ["principal","task_id","session_id"], required: 3, writes: true, many: false },
   queueDrain: { function: 'queue_drain', operation: 'drain_queue', arguments: ["principal","task_id","session_id"], required: 3, writes: true, many: false },

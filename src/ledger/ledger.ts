@@ -1,6 +1,7 @@
+import { setImmediate as immediate } from 'node:timers/promises';
 import type { Sql, TransactionSql } from '../postgres/connect.ts';
 import { cancellableQuery } from './cancellation.ts';
-import { callCancelled, toPlanledgerError, validationError } from './errors.ts';
+import { callCancelled, connectionLost, toPlanledgerError, validationError } from './errors.ts';
 import { type Ledger, signatures } from './generated.ts';
 import { createPlaces, type Places } from './places.ts';
 
@@ -59,20 +60,75 @@ async function call(signature: Signature, pool: Sql | TransactionSql, values: Va
   }
 }
 
+/** A transaction under way. */
+export interface Transaction {
+  ledger: Ledger;
+  /** Answers what `work` would, and takes back what it does. */
+  rehearse<T>(work: (ledger: Ledger) => Promise<T>): Promise<T>;
+}
+
 /**
  * Runs several calls in one transaction, so that they succeed or fail together. Like a single call it waits for a place
  * in the pool and leaves that queue with `signal`, which cancels its writes too.
  *
  * @throws PlanledgerError of a call; the reason of `signal` before it began; the driver's error where it cannot begin
- *   or commit.
+ *   or commit, or its connection is lost: at once then, whatever `work` is doing.
  */
 export async function inTransaction<T>(
   sql: Sql,
   signal: AbortSignal,
-  work: (ledger: Ledger) => Promise<T>,
+  work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
-  const begin = () => sql.begin((transaction) => work(withSignal(createLedger(transaction), signal)));
+  let lost = false;
+  const losing = Promise.withResolvers<never>();
+  losing.promise.catch(() => {}); // where nothing is rehearsed meanwhile
   return (await placesOf(sql).run(begin, signal)) as T;
+
+  async function begin(): Promise<unknown> {
+    try {
+      return await sql.begin((connection) =>
+        whileThere(() => work({ ledger: on(connection), rehearse: rehearseOn(connection) })),
+      );
+    } catch (error) {
+      lost = true;
+      losing.reject(error);
+      throw error;
+    }
+  }
+
+  function on(connection: TransactionSql): Ledger {
+    return aroundCalls(withSignal(createLedger(connection), signal), (call) => async (values) => {
+      if (lost) throw connectionLost();
+      return await call(values);
+    });
+  }
+
+  function rehearseOn(connection: TransactionSql): Transaction['rehearse'] {
+    return async (rehearsal) => {
+      const takenBack = new Error('taken back');
+      let answer: unknown;
+      const savepoint = connection.savepoint((inner) =>
+        whileThere(async () => {
+          answer = await rehearsal(on(inner));
+          throw takenBack;
+        }),
+      );
+      await Promise.race([savepoint, losing.promise]).catch((error: unknown) => {
+        if (error !== takenBack) throw error;
+      });
+      return answer as Awaited<ReturnType<typeof rehearsal>>;
+    };
+  }
+
+  /** Once a connection is lost, the end of a transaction must not be asked of it: the driver would end the process. */
+  async function whileThere<R>(part: () => Promise<R>): Promise<R> {
+    try {
+      return await part();
+    } finally {
+      await immediate(); // by then a loss that made it fail is known
+      if (lost) await new Promise(() => {});
+    }
+  }
 }
 
 const places = new WeakMap<Sql, Places>();

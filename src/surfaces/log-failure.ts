@@ -18,7 +18,8 @@ export function logFailure(logger: Logger, failure: PlanledgerError): void {
     sqlstate,
     cause: cause instanceof Error ? cause.name : typeof cause,
   };
-  if (code === 'internal_error') logger.error({ ...facts, at: frames(cause) }, 'call failed');
+  const isOurs = code === 'internal_error' || code === 'turn_start_failed';
+  if (isOurs) logger.error({ ...facts, at: frames(cause) }, 'call failed');
   else logger.warn(facts, 'call failed');
 }
 

@@ -11,6 +11,7 @@ export const pages = [
   'REVIEW.md',
   'docs/errors.md',
   'docs/dba.md',
+  'docs/hooks.md',
   'docs/operations.md',
   'docs/performance.md',
   'docs/scaling.md',

@@ -13,6 +13,7 @@ export const executedBy: Partial<Record<Page, Record<string, string>>> = {
   'docs/dba.md': { sql: 'dba.test.ts' },
   'docs/operations.md': { sql: 'dba.test.ts', sh: 'backup.test.ts' },
   'docs/errors.md': { sql: 'statements.test.ts', ts: 'library.test.ts' },
+  'docs/hooks.md': { ts: 'library.test.ts', js: 'hooks.test.ts' },
   'docs/scaling.md': { sql: 'statements.test.ts' },
   'docs/websocket.md': { ts: 'library.test.ts' },
 };

@@ -20,7 +20,7 @@ test('every ts block of the pages has the right types and prints what its commen
 
   const folder = await mkdtemp(path.join(os.tmpdir(), 'planledger-docs-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const tsPages = ['README.md', 'docs/errors.md', 'docs/websocket.md'] as const;
+  const tsPages = ['README.md', 'docs/errors.md', 'docs/hooks.md', 'docs/websocket.md'] as const;
   const blocks = (await Promise.all(tsPages.map((page) => executedBlocks(page, 'ts')))).flat();
   const files = blocks.map((block, index) => ({ block, file: path.join(folder, `block-${index}.mts`) }));
   const library = JSON.stringify(path.join(root, 'src/index.ts'));

@@ -225,6 +225,6 @@ test('a transaction that waits for a connection leaves the queue with its signal
   await expect(second).rejects.toBe(reason);
   work.resolve();
   await first;
-  await inTransaction(sql, new AbortController().signal, async (ledger) => void (await ledger.errorCatalog({})));
+  await inTransaction(sql, new AbortController().signal, async ({ ledger }) => void (await ledger.errorCatalog({})));
   expect(begun).toBe(false);
 });

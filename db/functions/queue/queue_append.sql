@@ -3,7 +3,9 @@ create or replace function planledger.queue_append(
   p_task_id text,
   p_session_id text,
   p_client_queue_id text,
-  p_content text
+  p_content text,
+  p_lease xid8 default null,
+  p_rerouted_session_id text default null
 )
 returns planledger.delivery
 language plpgsql volatile security definer
@@ -11,7 +13,7 @@ set search_path = planledger, pg_temp
 as $$
 declare
   c_operation constant text := 'append_to_queue';
-  v_session session := session_admit(c_operation, p_principal, p_task_id, p_session_id);
+  v_session session := session_admit(c_operation, p_principal, p_task_id, coalesce(p_rerouted_session_id, p_session_id), p_lease);
   v_last queue_entries;
 begin
   select q.* into v_last
@@ -23,11 +25,11 @@ begin
     or exists (select from tasks t where t.id = p_task_id and t.archived_at is not null)
     or exists (select from deliveries d where d.task_id = p_task_id and d.client_id = p_client_queue_id) then
     return delivery_accept(c_operation, 'queue', p_principal, p_task_id, p_session_id, p_client_queue_id, p_content,
-      '[]', false, false, '{}', null, null);
+      '[]', false, false, '{}', p_lease, p_rerouted_session_id);
   end if;
-  return queue_extend(c_operation, p_principal, p_task_id, v_session, v_last, p_client_queue_id, p_content);
+  return queue_extend(c_operation, p_principal, p_task_id, v_session, v_last, p_session_id, p_client_queue_id, p_content);
 end
 $$;
 
-comment on function planledger.queue_append(uuid, text, text, text, text) is
-  'Puts p_content, one empty line between, behind the caller''s last entry that waits, or into an entry of its own where there is none or it carries comments. p_client_queue_id makes a repeat harmless, as in queue_add. Takes the lease (shared), admission and session locks. Raises what queue_add does.';
+comment on function planledger.queue_append(uuid, text, text, text, text, xid8, text) is
+  'Puts p_content, one empty line between, behind the caller''s last entry that waits, or into an entry of its own where there is none or it carries comments. p_client_queue_id makes a repeat harmless, and p_lease and p_rerouted_session_id are for turn-start hooks, as in queue_add. Takes the lease (shared), admission and session locks. Raises what queue_add does.';

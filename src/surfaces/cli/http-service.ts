@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import type { TurnStartHook } from '../../admission/turn-start.ts';
 import { createLedger } from '../../ledger/ledger.ts';
 import { connect, type Sql } from '../../postgres/connect.ts';
 import { errorCode, ObstacleError, UsageError } from './failure.ts';
@@ -13,6 +14,7 @@ export interface HttpServiceOptions {
   logger: Logger;
   allowedHosts?: string[];
   allowedOrigins?: string[];
+  hooks?: readonly TurnStartHook[];
 }
 
 /** Serves HTTP as the application role until the lifetime ends; answers once it listens. */
@@ -34,6 +36,7 @@ export async function startHttpService(
     logger: options.logger,
     ...(options.allowedHosts && { allowedHosts: options.allowedHosts }),
     ...(options.allowedOrigins && { allowedOrigins: options.allowedOrigins }),
+    ...(options.hooks && { hooks: options.hooks }),
   });
   life.defer(() => server.close());
   life.signal.throwIfAborted();

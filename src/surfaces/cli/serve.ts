@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { migrate } from '../../postgres/migrate.ts';
 import { requireDatabaseUrl } from './caller.ts';
+import { findHooks, hooksOption } from './hooks.ts';
 import { portNumber, startHttpService } from './http-service.ts';
 import { runUntilStopped } from './lifetime.ts';
 import { openLog } from './log.ts';
@@ -13,6 +14,7 @@ interface ServeOptions {
   port: number;
   allowedHost?: string[];
   allowedOrigin?: string[];
+  hooks?: string;
 }
 
 /** `planledger serve`. */
@@ -34,11 +36,13 @@ export function addServeCommand(program: Command): void {
       'an origin whose pages may call it, instead of those of localhost (may be repeated)',
       list,
     )
+    .option('--hooks <file>', hooksOption)
     .action(serve);
 }
 
 async function serve(options: ServeOptions): Promise<void> {
   const databaseUrl = requireDatabaseUrl(options);
+  const hooks = await findHooks(options.hooks);
   const logger = openLog('info');
   await runUntilStopped(async (life) => {
     await migrate(databaseUrl, (line) => logger.info(line));
@@ -48,6 +52,7 @@ async function serve(options: ServeOptions): Promise<void> {
       host: options.host,
       port: options.port,
       logger,
+      hooks,
       ...(options.allowedHost && { allowedHosts: options.allowedHost }),
       ...(options.allowedOrigin && { allowedOrigins: options.allowedOrigin }),
     });

@@ -7,6 +7,7 @@ import { migrate } from '../../postgres/migrate.ts';
 import { ensureDataDir } from '../../postgres/programs.ts';
 import { agentsOption, findAgents } from './agents.ts';
 import { UsageError } from './failure.ts';
+import { findHooks, hooksOption } from './hooks.ts';
 import { portNumber, startHttpService } from './http-service.ts';
 import { type Lifetime, runUntilStopped } from './lifetime.ts';
 import { openLog } from './log.ts';
@@ -22,6 +23,7 @@ interface StartOptions {
   dataDir: string;
   readyFile?: string;
   agents?: string;
+  hooks?: string;
 }
 
 /** `planledger start`. */
@@ -35,6 +37,7 @@ export function addStartCommand(program: Command): void {
     .option('--data-dir <dir>', 'folder for the data', defaultDataDir)
     .option('--ready-file <file>', 'write URLs, token and pid there as JSON once everything is ready')
     .option('--agents <file>', agentsOption)
+    .option('--hooks <file>', hooksOption)
     .action((options: StartOptions) => runUntilStopped((life) => start(life, options)));
 }
 
@@ -44,6 +47,7 @@ async function start(life: Lifetime, options: StartOptions): Promise<void> {
   const externalUrl = named === '' ? undefined : named;
   if (externalUrl !== undefined) checkDatabaseUrl(externalUrl);
   const agents = await findAgents(options.agents);
+  const hooks = await findHooks(options.hooks);
   const logger = openLog('warn');
   const dataDir = await openDataDir(options.dataDir);
   const readyFile = options.readyFile === undefined ? undefined : await prepareReadyFile(options.readyFile);
@@ -55,7 +59,7 @@ async function start(life: Lifetime, options: StartOptions): Promise<void> {
   life.signal.throwIfAborted();
   await migrate(databaseUrl, note);
   life.signal.throwIfAborted();
-  const { address, sql } = await startHttpService(life, { databaseUrl, host, port: options.port, logger });
+  const { address, sql } = await startHttpService(life, { databaseUrl, host, port: options.port, logger, hooks });
   const { startWorker } = await import('../../worker/worker.ts');
   const worker = startWorker({ databaseUrl, logger, agents });
   life.defer(() => worker.close());

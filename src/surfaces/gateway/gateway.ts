@@ -63,7 +63,7 @@ export function gateway(app: FastifyInstance, options: GatewayOptions, allowed: 
       ...queueActions,
     },
     async transaction<T>(work: (ledger: Ledger) => Promise<T>, signal: AbortSignal): Promise<T> {
-      const answer = await inTransaction(sql, signal, work);
+      const answer = await inTransaction(sql, signal, (transaction) => work(transaction.ledger));
       hint();
       return answer;
     },

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Logger } from 'pino';
+import { type TurnStartHook, withTurnStartHooks } from '../../admission/turn-start.ts';
 import { createHinter, withHints } from '../../events/hints.ts';
 import type { Ledger } from '../../ledger/generated.ts';
 import type { Sql } from '../../postgres/connect.ts';
@@ -25,6 +26,8 @@ export interface HttpServerOptions {
   sessionIdleMs?: number;
   /** How events are read: without hints of other processes what they commit is seen within a second. */
   feed?: GatewayOptions['feed'];
+  /** Called before a prompt that came over the WebSocket is accepted; `sql` must then allow two connections or more. */
+  hooks?: readonly TurnStartHook[];
   /** Most MCP sessions at once, 1,000 when absent; a new one takes the place of the one idle longest. */
   maxSessions?: number;
 }
@@ -65,13 +68,15 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   healthRoutes(app, () => requireReady(readers, ledger));
   const allowed = { allowedHosts, allowedOrigins };
   const limits = { idleMs: options.sessionIdleMs ?? 3_600_000, max: options.maxSessions ?? 1_000 };
+  const hooked = options.hooks?.length ? withTurnStartHooks(ledger, { sql, hooks: options.hooks }) : undefined;
   const surfaces = [
     mcpRoute(app, { ledger, logger }, allowed, limits),
-    gateway(app, { sql, readers, ledger, logger, hint, ...(feed && { feed }) }, allowed),
+    gateway(app, { sql, readers, ledger: hooked?.ledger ?? ledger, logger, hint, ...(feed && { feed }) }, allowed),
   ];
   app.addHook('preClose', async () => {
     closing = true;
     await Promise.all(surfaces.map((surface) => surface.close()));
+    await hooked?.close();
   });
   await app.ready();
   return app;
