@@ -15,6 +15,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import { programVersion } from '../version.ts';
 import type { AcpEntry } from './agents-file.ts';
+import { agentEnvironment } from './environment.ts';
 import { createSpeech } from './speech.ts';
 import { type Agent, type Prompt, type Say, type Sent, TransportError } from './transport.ts';
 
@@ -107,19 +108,13 @@ function refusal({ message }: RequestError): string {
 }
 
 async function spawned({ command, args, cwd, env }: AcpEntry): Promise<ChildProcess> {
-  const child = spawn(command, args, { cwd, env: { ...inherited(), ...env }, stdio: 'pipe' });
+  const child = spawn(command, args, { cwd, env: agentEnvironment(env), stdio: 'pipe' });
   child.stdin.on('error', () => {}); // its end says why
   const failed = once(child, 'error').then(([error]) => error as Error);
   const why = await Promise.race([failed, once(child, 'spawn')]);
   if (why instanceof Error) throw new TransportError(`The agent's program cannot be started: ${why.message}.`);
   child.on('error', () => {});
   return child;
-}
-
-/** What the worker knows of its database is not the agent's. */
-function inherited(): NodeJS.ProcessEnv {
-  const own = ([name]: [string, unknown]) => name !== 'DATABASE_URL' && !name.startsWith('PLANLEDGER_');
-  return Object.fromEntries(Object.entries(process.env).filter(own));
 }
 
 async function open(agent: ClientContext, { cwd, mcp_servers }: AcpEntry) {
