@@ -16,6 +16,12 @@ const entrySchema = z.discriminatedUnion('transport', [
     permissions: z.enum(['allow', 'reject']).default('reject'),
     mcp_servers: z.array(z.record(z.string(), z.unknown())).default([]),
   }),
+  z.strictObject({
+    transport: z.literal('passthrough'),
+    ...program,
+    ready: z.string().min(1).refine(isPattern, 'is not a regular expression').optional(),
+    quiet_ms: z.int().min(1).max(10_000).default(1_000),
+  }),
   z.strictObject({ transport: z.literal('webhook'), url: z.url({ protocol: /^https?$/ }), secret_env: z.string() }),
 ]);
 
@@ -23,6 +29,11 @@ const entrySchema = z.discriminatedUnion('transport', [
 export type AgentEntry = z.output<typeof entrySchema>;
 /** An agent that is a process speaking the Agent Client Protocol. */
 export type AcpEntry = Extract<AgentEntry, { transport: 'acp' }>;
+/**
+ * An agent that is a terminal program. It waits for a prompt when the end of what it shows matches `ready`, or, without
+ * that, when it has shown something and then nothing for `quiet_ms` milliseconds.
+ */
+export type PassthroughEntry = Extract<AgentEntry, { transport: 'passthrough' }>;
 /** An agent that is called over HTTP. */
 export type WebhookEntry = Extract<AgentEntry, { transport: 'webhook' }>;
 
@@ -57,4 +68,12 @@ export async function readAgents(file: string): Promise<Agents> {
       'cwd' in entry ? { ...entry, cwd: path.resolve(folder, entry.cwd) } : entry,
     ]),
   );
+}
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text, 'u') instanceof RegExp;
+  } catch {
+    return false;
+  }
 }

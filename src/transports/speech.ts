@@ -36,7 +36,7 @@ export function createSpeech(say: Say): Speech {
         if (update.title) titles.set(update.toolCallId, update.title);
         if (update.status !== 'completed' && update.status !== 'failed') return;
         flush();
-        speak('tool', `${titles.get(update.toolCallId) ?? update.toolCallId}: ${update.status}`);
+        speak(say, 'tool', `${titles.get(update.toolCallId) ?? update.toolCallId}: ${update.status}`);
         titles.delete(update.toolCallId);
     }
   }
@@ -49,7 +49,7 @@ export function createSpeech(say: Say): Speech {
     if (held.length < heldChars && performance.now() - since < heldMs) return;
     const line = held.lastIndexOf('\n') + 1;
     const cut = line > 0 ? line : held.length >= heldChars ? held.length : 0;
-    speak(kind, held.slice(0, cut));
+    speak(say, kind, held.slice(0, cut));
     held = held.slice(cut);
     since = performance.now();
   }
@@ -57,16 +57,16 @@ export function createSpeech(say: Say): Speech {
   function flush(): void {
     const text = held;
     held = '';
-    speak(kind, text);
+    speak(say, kind, text);
   }
+}
 
-  /** A text holds no U+0000 and no half character; what an agent sends may. */
-  function speak(as: Kind, text: string): void {
-    let rest = text.toWellFormed().replaceAll('\0', '\ufffd');
-    while (rest !== '') {
-      const [part = ''] = partPattern.exec(rest) ?? [];
-      say(as, part);
-      rest = rest.slice(part.length);
-    }
+/** Says a text of any length. A row holds no U+0000 and no half character; what an agent sends may. */
+export function speak(say: Say, kind: Kind, text: string): void {
+  let rest = text.toWellFormed().replaceAll('\0', '\ufffd');
+  while (rest !== '') {
+    const [part = ''] = partPattern.exec(rest) ?? [];
+    say(kind, part);
+    rest = rest.slice(part.length);
   }
 }

@@ -33,6 +33,8 @@ export interface Ready {
 
 /** The process of an agent, which lives as long as its session. */
 export interface Agent extends Ready {
+  /** Settles when it waits for a prompt; absent where it takes one at any time. @throws TransportError */
+  waits?(): Promise<void>;
   /** Asks it to stop what it is doing. */
   cancel(): void;
   /** Ends the process: kindly at first. */

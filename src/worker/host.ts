@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { PlanledgerError, toPlanledgerError } from '../ledger/errors.ts';
 import type { AgentsTendRow, Ledger } from '../ledger/generated.ts';
 import { startAcpAgent } from '../transports/acp.ts';
 import type { Agents } from '../transports/agents-file.ts';
-import { type Agent, type Ready, type Say, TransportError } from '../transports/transport.ts';
+import { startPassthroughAgent } from '../transports/passthrough.ts';
+import { type Agent, type Kind, type Ready, type Say, TransportError } from '../transports/transport.ts';
 import { prepareWebhook } from '../transports/webhook.ts';
 import type { UntilWritten } from './until-written.ts';
 
@@ -46,6 +48,8 @@ export interface Host {
 interface Running {
   seat: Seat & { agentToken: string };
   agent: Promise<Agent>;
+  /** Settles when what it has said is in the transcript. */
+  written(): Promise<void>;
   since: number;
   /** The turn that it was asked to cancel last. */
   cancelled: string | null;
@@ -54,6 +58,7 @@ interface Running {
 const lookMs = 1_000;
 const leaseMs = 60_000; // what the functions give
 const marginMs = 5_000;
+const lastWordsMs = 2_000;
 
 /**
  * Runs the agents whose leases this process has, and looks once a second at what their sessions want: the lease is
@@ -61,6 +66,7 @@ const marginMs = 5_000;
  */
 export function createHost({ ledger, holder, agents, logger, untilWritten, deliver }: HostOptions): Host {
   const running = new Map<string, Running>();
+  const leaving = new Set<string>(); // leases that are being given back
   let renewedAt = performance.now();
   let looking: Promise<void> | undefined;
   let again = false;
@@ -79,9 +85,21 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
     const { agentToken } = seat;
     if (agentToken === null || closed) throw new TransportError('The worker does not run agents now.');
     const known = running.get(agentToken);
-    if (known !== undefined) return known.agent;
-    const agent = startAcpAgent(entry, speaker(seat.taskId, agentToken));
-    running.set(agentToken, { seat: { ...seat, agentToken }, agent, since: performance.now(), cancelled: null });
+    if (known !== undefined) {
+      const agent = await known.agent;
+      await agent.waits?.();
+      return agent;
+    }
+    if (leaving.has(agentToken)) throw new TransportError("The agent's process has just ended.");
+    const { say, written } = speaker(seat.taskId, agentToken);
+    const agent = entry.transport === 'acp' ? startAcpAgent(entry, say) : startPassthroughAgent(entry, say);
+    running.set(agentToken, {
+      seat: { ...seat, agentToken },
+      agent,
+      written,
+      since: performance.now(),
+      cancelled: null,
+    });
     agent.then(({ ended }) => ended.then((why) => gone(agentToken, why))).catch(() => running.delete(agentToken));
     return agent;
   }
@@ -100,15 +118,17 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
     }
   }
 
-  function speaker(task_id: string, token: string): Say {
+  function speaker(task_id: string, token: string): { say: Say; written(): Promise<void> } {
     let last = Promise.resolve();
-    return (kind, content) => {
+    return { say, written: () => last };
+
+    function say(kind: Kind, content: string): void {
       const said = { task_id, token, kind, content, message_id: randomUUID() };
       last = last
         .then(() => untilWritten(() => ledger.agentSay(said), leaseMs))
         .then(() => {})
         .catch((error: unknown) => report(error, task_id));
-    };
+    }
   }
 
   /** Its process has ended, asked or not. */
@@ -117,9 +137,12 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
     if (found === undefined) return;
     running.delete(token);
     const { taskId: task_id } = found.seat;
-    await untilWritten(() => ledger.agentEnd({ task_id, token, failure: shown(why) }), leaseMs).catch(
-      (error: unknown) => report(error, task_id),
-    );
+    await found.written(); // its last words often say why
+    if (running.has(token)) return; // the next prompt has come, and another process with it, under the same lease
+    leaving.add(token);
+    await untilWritten(() => ledger.agentEnd({ task_id, token, failure: shown(why) }), leaseMs)
+      .catch((error: unknown) => report(error, task_id))
+      .finally(() => leaving.delete(token));
   }
 
   function look(): void {
@@ -167,6 +190,7 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
     running.delete(token);
     const { taskId: task_id } = found.seat;
     await found.agent.then((agent) => agent.stop()).catch(() => {}); // one that could not start has ended
+    await Promise.race([found.written(), sleep(lastWordsMs, undefined, { ref: false })]);
     await ledger.agentEnd({ task_id, token }).catch((error: unknown) => report(error, task_id));
   }
 
