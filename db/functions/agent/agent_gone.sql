@@ -26,6 +26,8 @@ begin
       where r.task_id = p_task_id and r.session_id = (p_session).id and r.dispatch_id = (p_session).turn_id
         and r.state in ('pending', 'reserved', 'attempted')) then
       perform session_free(p_task_id, (p_session).id, coalesce(p_failure, 'The worker stopped before the turn ended.'));
+    elsif p_failure is not null then
+      perform session_move(c_operation, p_task_id, p_session, (p_session).state, p_failure);
     end if;
   elsif (p_session).state = 'WAITING_FOR_INPUT' and p_failure is not null then
     perform session_move(c_operation, p_task_id, p_session, (p_session).state, p_failure);

@@ -369,3 +369,16 @@ test('receipts are paged newest first, and a page behind an unknown one is refus
   const error = await failure(page(randomUUID()));
   expect(error).toMatchObject({ code: 'validation_error', details: { argument: 'before_receipt_id' } });
 });
+
+test('an agent that ends before its prompt is acknowledged ends the turn with why, once it is', async () => {
+  const { by, on, session, receipt } = await setting('acp');
+  const { task_id } = by;
+  const { id } = await db.ledger.messageAdd({ ...on, client_message_id: 'm', content: 'go' });
+  const { lease_token, agent_token } = await reserve(task_id, id);
+  await worker.receiptMarkAttempted({ task_id, token: lease_token ?? '' });
+  await worker.agentEnd({ task_id, token: agent_token ?? '', failure: 'It broke.' });
+  expect(await session()).toMatchObject({ state: 'RUNNING', failure: 'It broke.' });
+  await worker.receiptAcknowledge({ task_id, token: lease_token ?? '' });
+  expect(await session()).toMatchObject({ state: 'WAITING_FOR_INPUT', failure: 'It broke.' });
+  expect(await receipt(id)).toEqual({ state: 'acknowledged', attempts: 1, failure: null });
+});
