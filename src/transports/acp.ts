@@ -82,7 +82,7 @@ export async function startAcpAgent(entry: AcpEntry, say: Say): Promise<Agent> {
     const turn = answer.then(async (end) => {
       speech.flush();
       if ('stopReason' in end) return stops[end.stopReason];
-      return end.error instanceof RequestError ? refusal(end.error) : ended;
+      return end.error instanceof RequestError ? refusal(end.error) : new Promise<never>(() => {}); // the process ends
     });
     const accepted: Sent = { outcome: 'accepted', turn };
     return Promise.race([

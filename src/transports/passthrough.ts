@@ -36,6 +36,7 @@ export async function startPassthroughAgent(entry: PassthroughEntry, say: Say): 
   return { waits, send, cancel: () => void terminal.write(interrupt, keyMs), stop, ended };
 
   async function waits(): Promise<void> {
+    if (!terminal.alive()) throw new TransportError(await ended); // its last prompt may still be on the screen
     const why = await Promise.race([
       screen.waits(),
       ended,
@@ -53,8 +54,11 @@ export async function startPassthroughAgent(entry: PassthroughEntry, say: Say): 
       await stop(); // half a paste would become the beginning of the next prompt
       return { outcome: 'unknown', failure: "The agent's program did not read the whole prompt, and was ended." };
     }
-    const done = screen.waits().then(() => output.flush());
-    return { outcome: 'accepted', turn: Promise.race([done.then(() => undefined), ended]) };
+    const turn = screen.waits().then(() => {
+      output.flush();
+      return undefined;
+    });
+    return { outcome: 'accepted', turn };
   }
 
   async function stop(): Promise<void> {

@@ -18,7 +18,10 @@ export interface Prompt {
 export type Sent =
   | {
       outcome: 'accepted';
-      /** Settles when the agent is done with it, with why it came to nothing; absent where nobody hears of that. */
+      /**
+       * Settles when the agent is done with it, with why it came to nothing; absent where nobody hears of that. It does
+       * not settle where the agent's process ends: that ends the turn.
+       */
       turn?: Promise<string | undefined>;
     }
   | { outcome: 'refused' | 'unknown'; failure: string };

@@ -187,11 +187,12 @@ test('a program that ends while it reads leaves the prompt unknown, and it is no
 });
 
 test('a prompt for a program that does not show its own is given back, and goes out once it does', async () => {
-  const { on, waits, receipt } = await setting();
+  const { on, session, waits, receipt } = await setting();
   start(terminal());
   await until(waits);
   await writeFile(`${record}.mute`, '');
   process.kill((await pids())[0] as number, 'SIGKILL');
+  await until(async () => expect((await session())?.failure).toMatch(/ended by SIGKILL/));
   const { id } = await db.ledger.messageAdd({ ...on, client_message_id: '1', content: 'hello' });
   await until(async () =>
     expect(await receipt(id)).toMatchObject({
