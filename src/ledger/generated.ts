@@ -579,7 +579,7 @@ export interface Ledger {
   queueSendNow(values: { principal: string; task_id: string | null; session_id: string | null; entry_ids: string[]; turn_id?: string | null | undefined }, options?: CallOptions): Promise<Queue>;
   /** Replaces the text of an entry that waits, the whole of what the agent will get; comments that it carried stay consumed. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, queue_entry_not_found, prompt_too_large, plan_busy, isolation_not_supported. */
   queueUpdate(values: { principal: string; task_id: string | null; session_id: string | null; entry_id: string | null; content: string | null }, options?: CallOptions): Promise<Queue>;
-  /** Says that the agent has the prompt of an attempted receipt. Takes the task row and the session lock. Raises lease_lost, plan_busy, isolation_not_supported. */
+  /** Says that the agent has the prompt of an attempted receipt. Where the agent has ended meanwhile, its turn is over. Takes the task row and the session lock. Raises lease_lost, plan_busy, isolation_not_supported. */
   receiptAcknowledge(values: { task_id: string | null; token: string | null }, options?: CallOptions): Promise<ReceiptAcknowledgeRow>;
   /** The files that go out with a reserved receipt, in order; none without its token. Takes no lock. */
   receiptAttachments(values: { task_id: string | null; token: string | null }, options?: CallOptions): Promise<ReceiptAttachmentsRow[]>;
