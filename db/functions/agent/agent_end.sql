@@ -13,4 +13,4 @@ end
 $$;
 
 comment on function planledger.agent_end(text, uuid, text) is
-  'Gives the lease on an agent back, whose process has ended; p_failure says why, for people, where nobody asked it to. A turn that it was in is over; an agent that could not start is tried again after 1, 4, 16 and 64 seconds, and after five attempts its session fails. Takes the session lock. Raises lease_lost, plan_busy, isolation_not_supported.';
+  'Gives the lease on an agent back, whose process has ended; p_failure says why, for people, where nobody asked it to. A turn that it was in is over; an agent that could not start is tried again after 1, 4, 16 and 64 seconds, and after five attempts its session fails. Takes the session lock. Raises validation_error, lease_lost, plan_busy, isolation_not_supported.';

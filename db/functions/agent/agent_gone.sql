@@ -15,7 +15,7 @@ begin
       return;
     end if;
     perform agent_job(p_task_id, (p_session).id,
-      clock_timestamp() + interval '1 second' * case when p_failure is null then 0 else power(4, greatest(v_attempts, 1) - 1) end);
+      case when p_failure is not null then clock_timestamp() + interval '1 second' * power(4, greatest(v_attempts, 1) - 1) end);
     if p_failure is not null then
       perform session_move(c_operation, p_task_id, p_session, 'STARTING', p_failure);
     end if;

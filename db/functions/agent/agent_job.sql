@@ -11,11 +11,12 @@ begin
   perform planledger_jobs.add_job('start_agent',
     json_build_object('task_id', s.task_id, 'session_id', s.id),
     job_key => concat_ws('/', 'agent ' || s.task_id, s.id),
-    run_at => coalesce(p_run_at, clock_timestamp()))
+    run_at => coalesce(p_run_at, clock_timestamp()),
+    job_key_mode => case when p_run_at is null then 'preserve_run_at' else 'replace' end)
   from task_sessions s
   where s.task_id = p_task_id and s.id = p_session_id and s.transport in ('acp', 'passthrough');
 end
 $$;
 
 comment on function planledger.agent_job(text, text, timestamptz) is
-  'Has a worker start the agent of a session at p_run_at, or now, where workers run it.';
+  'Has a worker start the agent of a session at p_run_at, where workers run it; by default when that is due anyway, or else now.';

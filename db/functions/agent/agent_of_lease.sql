@@ -11,7 +11,7 @@ begin
   perform require_labels(p_operation, p_task_id);
   select a.session_id into v_session_id from session_agents a where a.task_id = p_task_id and a.lease_token = p_token;
   if found then
-    v_session := session_lock(p_operation, p_task_id, v_session_id);
+    v_session := session_hold(p_operation, p_task_id, v_session_id);
     perform from session_agents a
     where a.task_id = p_task_id and a.lease_token = p_token and a.lease_expires_at > clock_timestamp();
   end if;

@@ -15,4 +15,4 @@ end
 $$;
 
 comment on function planledger.agent_ready(text, uuid) is
-  'Says that the agent runs and waits for a prompt, and so does a session that was starting. p_token: of its lease. Takes the session lock. Raises lease_lost, plan_busy, isolation_not_supported.';
+  'Says that the agent runs and waits for a prompt, and so does a session that was starting. p_token: of its lease. Takes the session lock. Raises validation_error, lease_lost, plan_busy, isolation_not_supported.';

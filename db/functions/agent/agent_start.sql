@@ -20,8 +20,7 @@ begin
   if p_lease is null or p_lease not between interval '1 second' and interval '1 hour' then
     perform refuse_argument('lease', 'lease must be 1 second to 1 hour.', c_operation, p_task_id, false);
   end if;
-  perform lock_take('session', c_operation, p_task_id, p_session_id => p_session_id);
-  v_session := session_of(p_task_id, p_session_id);
+  v_session := session_hold(c_operation, p_task_id, p_session_id);
   if v_session.state is null or v_session.state not in ('CREATED', 'STARTING')
     or v_session.transport is null or v_session.transport = 'webhook' then
     return query select 'ended', null::uuid, null, null;

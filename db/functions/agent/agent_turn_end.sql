@@ -14,4 +14,4 @@ end
 $$;
 
 comment on function planledger.agent_turn_end(text, uuid, uuid, text) is
-  'Says that an agent is done with the prompt p_turn_id, with p_failure, for people, where it came to nothing; the session waits for the next, and what is next in its queue goes out. A turn that is over already is left alone. Takes the session lock. Raises lease_lost, plan_busy, isolation_not_supported.';
+  'Says that an agent is done with the prompt p_turn_id, with p_failure, for people, where it came to nothing; the session waits for the next, and what is next in its queue goes out. A turn that is over already is left alone. Takes the session lock. Raises validation_error, lease_lost, plan_busy, isolation_not_supported.';

@@ -29,7 +29,7 @@ begin
     return query select 'ended', null::uuid, null::timestamptz, null, null, null, null::uuid;
     return;
   end if;
-  v_session := session_lock(c_operation, p_task_id, v_receipt.session_id);
+  v_session := session_hold(c_operation, p_task_id, v_receipt.session_id);
   v_now := clock_timestamp();
   select * into v_receipt from receipts r where r.task_id = p_task_id and r.id = p_receipt_id;
 

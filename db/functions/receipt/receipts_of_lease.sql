@@ -10,7 +10,7 @@ begin
   where r.task_id = p_task_id and r.lease_token = p_token order by r.dispatch_place limit 1;
   if found then
     perform from tasks t where t.id = p_task_id for no key update;
-    perform session_lock(p_operation, p_task_id, v_receipt.session_id);
+    perform session_hold(p_operation, p_task_id, v_receipt.session_id);
     select * into v_receipt from receipts r
     where r.task_id = p_task_id and r.lease_token = p_token and r.state = p_state and r.lease_expires_at > clock_timestamp()
     order by r.dispatch_place limit 1;

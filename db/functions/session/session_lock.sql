@@ -4,11 +4,10 @@ language plpgsql volatile
 set search_path = planledger, pg_temp
 as $$
 begin
-  perform lock_take('session', p_operation, p_task_id, p_session_id => p_session_id);
-  perform from task_sessions s where s.task_id = p_task_id and s.id = p_session_id for no key update;
+  perform session_hold(p_operation, p_task_id, p_session_id);
   return session_find(p_operation, p_task_id, p_session_id);
 end
 $$;
 
 comment on function planledger.session_lock(text, text, text) is
-  'Takes the session lock and row of p_session_id and answers the session; session_not_found where the task has none of that id. The caller holds admission_lock or, as a worker, nothing.';
+  'Takes the session lock and row of p_session_id and answers the session; session_not_found where the task has none of that id. The caller holds admission_lock.';
