@@ -21,7 +21,13 @@ from planledger.receipts r
   join planledger.task_sessions s on s.task_id = r.task_id and s.id = r.session_id
 where r.state in ('failed', 'cleared')
   or (r.state in ('reserved', 'attempted') and r.lease_expires_at < clock_timestamp() - interval '2 minutes')
-  or (r.state = 'pending' and r.dispatch_id = s.turn_id
+  or (r.state = 'pending'
+    -- What a turn waits for, or the head of a queue whose session waits: all else has its time to come.
+    and (r.dispatch_id = s.turn_id or s.state = 'WAITING_FOR_INPUT' and r.id = (
+      select q.id from planledger.queue_entries q join planledger.receipts w on w.task_id = q.task_id and w.id = q.id
+      where q.task_id = r.task_id and q.session_id = r.session_id and w.state = 'pending' and w.dispatch_id is null
+        and (s.auto_run or w.is_wanted)
+      order by q.place limit 1))
     and greatest(r.created_at, r.not_before, s.updated_at) < clock_timestamp() - interval '2 minutes');
 
 comment on view planledger.stuck_deliveries is 'Accepted prompts that a person should look at, and what each means.';

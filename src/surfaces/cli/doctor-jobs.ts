@@ -31,3 +31,15 @@ export async function checkJobs(sql: Sql): Promise<Check[]> {
       : ok('pruning', 'events are pruned'),
   ];
 }
+
+/** Whether accepted prompts wait for a person. */
+export async function checkDeliveries(sql: Sql): Promise<Check> {
+  const rows = await sql<{ state: string; count: number }[]>`
+    select state, count(*)::integer as count from planledger.stuck_deliveries group by state order by state`;
+  if (rows.length === 0) return ok('deliveries', 'no prompt waits for a person');
+  return warn(
+    'deliveries',
+    rows.map(({ state, count }) => `${count} ${state}`).join(', '),
+    'select * from planledger.stuck_deliveries; says what each means, docs/deliveries.md what to do.',
+  );
+}

@@ -3,7 +3,7 @@ import { connect, type Sql } from '../../postgres/connect.ts';
 import { databaseOptions, findTarget } from './caller.ts';
 import { checkIntegrity, checkPrivileges, checkRoles } from './doctor-access.ts';
 import { checkExecution, checkFunctions } from './doctor-functions.ts';
-import { checkJobs } from './doctor-jobs.ts';
+import { checkDeliveries, checkJobs } from './doctor-jobs.ts';
 import { type Check, fail, ok, report, warn } from './doctor-report.ts';
 import { checkSchema, checkViews } from './doctor-schema.ts';
 import { checkInstallation, checkLocks, checkServer, checkSettings } from './doctor-server.ts';
@@ -50,6 +50,7 @@ async function examine(databaseUrl: string): Promise<Check[]> {
       integrity: checkIntegrity,
       locks: checkLocks,
       jobs: checkJobs,
+      deliveries: checkDeliveries,
     })) {
       const done = await attempt<Check | Check[]>(name, () => check(sql));
       checks.push(...('check' in done ? [done] : [done.value].flat()));

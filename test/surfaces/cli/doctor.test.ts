@@ -248,6 +248,26 @@ test('a lock that is held long is named with its task and how to end it, as a wa
   }
 });
 
+test('prompts that wait for a person are counted by state, with the page about them, as a warning', async () => {
+  const url = await databases.migrated();
+  const admin = await connect(url, { role: null, max: 1 });
+  const ledger = createLedger(admin);
+  try {
+    const { task, user } = await makeCast({ ...db, admin });
+    const on = { principal: user, task_id: task, session_id: 's' };
+    await ledger.sessionCreate({ ...on, name: 's', transport: 'webhook' });
+    for (const id of ['a', 'b']) await ledger.queueAdd({ ...on, client_queue_id: id, content: 'x' });
+    expect((await examine(url)).not).toEqual([]);
+    await ledger.sessionClose(on);
+    const { code, not } = await examine(url);
+    expect(code).toBe(0);
+    expect(not).toMatchObject([{ check: 'deliveries', status: 'warn', found: '2 failed' }]);
+    expect(not[0]?.advice).toContain('docs/deliveries.md');
+  } finally {
+    await admin.end();
+  }
+});
+
 test('settings that a PgBouncer would take away are found missing, with the statement that sets them', async () => {
   const role = `bouncer_${Date.now()}`;
   await db.admin.unsafe(`create role ${role} login password 'x' in role planledger_app, planledger_owner`);
@@ -283,7 +303,9 @@ test('a login that is only the application gets what it cannot see as warnings',
     const { code, not } = await examine(url.href);
     expect(code).toBe(0);
     const advice = expect.stringContaining('planledger_owner');
-    expect(not).toMatchObject(['views', 'locks', 'jobs'].map((check) => ({ check, status: 'warn', advice })));
+    expect(not).toMatchObject(
+      ['views', 'locks', 'jobs', 'deliveries'].map((check) => ({ check, status: 'warn', advice })),
+    );
   } finally {
     await db.admin.unsafe(`drop role ${role}`);
   }
