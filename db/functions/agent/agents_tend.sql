@@ -12,8 +12,14 @@ begin
   if p_lease is null or p_lease not between interval '1 second' and interval '1 hour' then
     perform refuse_argument('lease', 'lease must be 1 second to 1 hour.', c_operation, null, false);
   end if;
+  -- One that somebody works on is left to the next look, so that it holds up no other.
+  with due as (
+    select a.task_id, a.session_id from session_agents a
+    where a.holder = p_holder and a.lease_expires_at > v_now and a.lease_expires_at < v_now + p_lease * 0.75
+    for no key update skip locked
+  )
   update session_agents a set lease_expires_at = v_now + p_lease
-  where a.holder = p_holder and a.lease_expires_at > v_now and a.lease_expires_at < v_now + p_lease * 0.75;
+  from due d where a.task_id = d.task_id and a.session_id = d.session_id;
   return query
     select a.task_id::text, a.session_id::text, a.lease_token,
       session_accepts(s.state) <> 'nothing', case when s.cancel_turn_id = s.turn_id then s.cancel_turn_id end, (
@@ -29,4 +35,4 @@ end
 $$;
 
 comment on function planledger.agents_tend(text, interval) is
-  'Renews the leases of the worker p_holder on agents, for p_lease (1 second to 1 hour) from now, and answers those it still has: wanted is false where the session has ended and so should the agent; cancel_turn_id, the turn that somebody wants cancelled; receipt_id, a prompt that waits for this agent. Takes no lock but that of the rows it renews. Raises validation_error.';
+  'Renews the leases of the worker p_holder on agents, for p_lease (1 second to 1 hour) from now, and answers those it still has: wanted is false where the session has ended and so should the agent; cancel_turn_id, the turn that somebody wants cancelled; receipt_id, a prompt that waits for this agent. Takes no lock but that of the rows it renews, and waits for none. Raises validation_error.';

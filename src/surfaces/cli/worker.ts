@@ -47,6 +47,6 @@ async function requireDirectConnection(databaseUrl: string): Promise<void> {
   }
   throw new UsageError(
     '`planledger worker` needs a direct connection to PostgreSQL, and this one goes through a PgBouncer.',
-    'Give it the URL of PostgreSQL itself; it opens up to twenty connections.',
+    'Give it the URL of PostgreSQL itself; it opens up to 21 connections.',
   );
 }

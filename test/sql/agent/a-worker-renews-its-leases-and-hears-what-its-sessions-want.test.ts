@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { useDatabase } from '../../support/fixture.ts';
 import { makeSession, useWorker } from '../deliveries.ts';
 import { failure } from '../observe.ts';
+import { closeSessions, openSession } from '../sessions.ts';
 
 const db = useDatabase();
 const worker = useWorker(db);
@@ -123,6 +124,29 @@ test('an archived task keeps its agent, and a deleted one is gone', async () => 
   await db.ledger.taskDelete(by);
   expect(await tend()).toEqual([]);
   expect(await failure(worker.ledger.agentEnd({ task_id: task, token }))).toMatchObject({ code: 'lease_lost' });
+});
+
+test('an agent whose task somebody is deleting holds up no renewal of another', async () => {
+  const [held, other] = [await running(), await running()];
+  await db.admin`
+    update planledger.session_agents set holder = ${other.holder}, lease_expires_at = clock_timestamp() + interval '5 seconds'
+    where task_id in (${held.task}, ${other.task})`;
+  const deleter = await openSession(db, 'deleter');
+  try {
+    await deleter.begin();
+    await deleter.ledger.taskDelete(held.by);
+    await worker.sql.begin(async (sql) => {
+      await sql`set local lock_timeout = '1s'`;
+      await sql`select from planledger.agents_tend(${other.holder})`;
+    });
+    expect((await other.lease())?.left).toBeGreaterThan(50);
+    await deleter.rollback();
+    expect((await held.lease())?.left).toBeLessThan(6);
+    await other.tend();
+    expect((await held.lease())?.left).toBeGreaterThan(50);
+  } finally {
+    await closeSessions(deleter);
+  }
 });
 
 test.each([

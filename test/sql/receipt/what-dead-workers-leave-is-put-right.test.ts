@@ -104,6 +104,21 @@ test('a prompt that lost its job gets another, and one that has one keeps it', a
   expect((await jobs()).map(({ key }) => key)).toEqual([`receipt ${id}`]);
 });
 
+test('the lock of the job queue that a dead worker left holds nothing up: there is a new job', async () => {
+  const { send, reserve, expireReceipts, jobs, task } = await setting();
+  const id = await send();
+  await reserve(id);
+  await db.admin`
+    update planledger_jobs._private_jobs set locked_at = now(), locked_by = 'dead' where key = ${`receipt ${id}`}`;
+  await expireReceipts();
+  await reconcile();
+  expect((await jobs()).map(({ key }) => key)).toEqual([null, `receipt ${id}`]);
+  const free = await db.admin`
+    select from planledger_jobs.jobs where key = ${`receipt ${id}`} and locked_at is null`;
+  expect(free).toHaveLength(1);
+  expect(await db.admin`select from planledger.receipts where task_id = ${task} and state = 'pending'`).toHaveLength(1);
+});
+
 test('what lives is left alone', async () => {
   const { send, reserve, mark, task } = await setting();
   const id = await send();
