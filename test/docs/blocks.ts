@@ -12,6 +12,7 @@ export const pages = [
   'docs/errors.md',
   'docs/dba.md',
   'docs/hooks.md',
+  'docs/deliveries.md',
   'docs/operations.md',
   'docs/performance.md',
   'docs/scaling.md',

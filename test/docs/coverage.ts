@@ -11,6 +11,7 @@ export const executedBy: Partial<Record<Page, Record<string, string>>> = {
     ts: 'library.test.ts',
   },
   'docs/dba.md': { sql: 'dba.test.ts' },
+  'docs/deliveries.md': { sql: 'deliveries.test.ts' },
   'docs/operations.md': { sql: 'dba.test.ts', sh: 'backup.test.ts' },
   'docs/errors.md': { sql: 'statements.test.ts', ts: 'library.test.ts' },
   'docs/hooks.md': { ts: 'library.test.ts', js: 'hooks.test.ts' },
