@@ -44,6 +44,7 @@ grant execute on function
   planledger.delivery_get(uuid, text, text),
   planledger.receipt_get(uuid, text, uuid),
   planledger.receipt_list(uuid, text, text, text, uuid, integer),
+  planledger.receipt_dismiss(uuid, text, text, uuid),
   planledger.receipt_retry(uuid, text, text, uuid),
   planledger.attachment_stage(uuid, text, text, text, bytea),
   planledger.attachment_get(uuid, text, uuid),

@@ -27,6 +27,11 @@ comment on column planledger.task_sessions.start_attempts is 'How often its agen
 comment on column planledger.task_sessions.turn_id is
   'Names the present or last turn: the prompt it is about, whose id its message has too.';
 
+alter table planledger.receipts
+  add column dismissed_at timestamptz,
+  add constraint only_what_came_to_nothing_is_dismissed check (dismissed_at is null or state in ('failed', 'cleared'));
+comment on column planledger.receipts.dismissed_at is 'When a person said that nothing more is to be done about it.';
+
 create domain planledger.message_kind as text
   constraint message_kind_known check (value in ('message', 'thought', 'tool', 'terminal', 'notice'));
 comment on domain planledger.message_kind is
@@ -67,7 +72,8 @@ create type planledger.receipt as (
   not_before timestamptz,
   created_at timestamptz,
   attempted_at timestamptz,
-  ended_at timestamptz
+  ended_at timestamptz,
+  dismissed_at timestamptz
 );
 comment on type planledger.receipt is
-  'How far an accepted prompt has come. retryable: it failed before it went out, and may be tried again.';
+  'How far an accepted prompt has come. retryable: it failed before it went out, and may be tried again. dismissed_at: a person has seen that it failed or was cleared.';

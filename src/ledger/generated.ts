@@ -236,10 +236,6 @@ export interface ReceiptAttachmentsRow {
   content: Uint8Array;
 }
 
-/** A row of `receipt_end_attempt`. */
-export interface ReceiptEndAttemptRow {
-}
-
 /** A row of every function that shows receipts. */
 export interface Receipt {
   id: string;
@@ -257,6 +253,11 @@ export interface Receipt {
   created_at: Date;
   attempted_at: Date | null;
   ended_at: Date | null;
+  dismissed_at: Date | null;
+}
+
+/** A row of `receipt_end_attempt`. */
+export interface ReceiptEndAttemptRow {
 }
 
 /** A row of `receipt_mark_attempted`. */
@@ -583,6 +584,8 @@ export interface Ledger {
   receiptAcknowledge(values: { task_id: string | null; token: string | null }, options?: CallOptions): Promise<ReceiptAcknowledgeRow>;
   /** The files that go out with a reserved receipt, in order; none without its token. Takes no lock. */
   receiptAttachments(values: { task_id: string | null; token: string | null }, options?: CallOptions): Promise<ReceiptAttachmentsRow[]>;
+  /** Says that a person has seen that a prompt failed or was cleared and that nothing more is to be done: it leaves stuck_deliveries, and stays as it is otherwise. Once is enough; a retry takes it back. Takes the lease (shared), admission and session locks. Raises validation_error, task_unreachable, task_not_found, session_not_found, plan_busy, isolation_not_supported. */
+  receiptDismiss(values: { principal: string; task_id: string | null; session_id: string | null; receipt_id: string | null }, options?: CallOptions): Promise<Receipt>;
   /** Says that the agent refused the prompt of an attempted receipt (p_state failed), or that nobody knows whether it has it (cleared), with p_failure for people; it is not sent again. The session waits for a prompt again. Takes the task row and the session lock. Raises validation_error, lease_lost, plan_busy, isolation_not_supported. */
   receiptEndAttempt(values: { task_id: string | null; token: string | null; state: string | null; failure: string | null }, options?: CallOptions): Promise<ReceiptEndAttemptRow>;
   /** How far one accepted prompt has come; no row where the task has no such receipt, or it was acknowledged long ago. Takes no lock. Raises validation_error, task_unreachable. */
@@ -689,6 +692,7 @@ export const signatures = {
   queueUpdate: { function: 'queue_update', operation: 'update_queue_entry', arguments: ["principal","task_id","session_id","entry_id","content"], required: 5, writes: true, many: false },
   receiptAcknowledge: { function: 'receipt_acknowledge', operation: 'acknowledge_receipt', arguments: ["task_id","token"], required: 2, writes: true, many: false },
   receiptAttachments: { function: 'receipt_attachments', operation: 'receipt_attachments', arguments: ["task_id","token"], required: 2, writes: false, many: true },
+  receiptDismiss: { function: 'receipt_dismiss', operation: 'dismiss_receipt', arguments: ["principal","task_id","session_id","receipt_id"], required: 4, writes: true, many: false },
   receiptEndAttempt: { function: 'receipt_end_attempt', operation: 'end_attempt', arguments: ["task_id","token","state","failure"], required: 4, writes: true, many: false },
   receiptGet: { function: 'receipt_get', operation: 'get_receipt', arguments: ["principal","task_id","receipt_id"], required: 3, writes: false, many: false },
   receiptList: { function: 'receipt_list', operation: 'list_receipts', arguments: ["principal","task_id","session_id","state","before_receipt_id","limit"], required: 2, writes: false, many: true },

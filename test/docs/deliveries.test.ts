@@ -95,6 +95,11 @@ describe.each(clients)('deliveries with $client', ({ open }) => {
       },
     ],
     ['receipt_retry(\n    (', async () => expect(await states()).toMatchObject({ third: 'pending' })],
+    [
+      'receipt_dismiss(',
+      async () =>
+        expect(await db.admin`select from planledger.receipts where dismissed_at is not null`).toHaveLength(1),
+    ],
     // The prompt that was to be tried again has it now.
     ["'The program was gone.'", async () => expect(await session()).toBe('RUNNING')],
     [

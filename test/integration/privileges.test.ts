@@ -82,6 +82,7 @@ const callable = {
     'queue_reorder',
     'queue_send_now',
     'queue_update',
+    'receipt_dismiss',
     'receipt_get',
     'receipt_list',
     'receipt_retry',

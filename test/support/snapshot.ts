@@ -33,6 +33,7 @@ const nullable = new Set([
   'cancel_turn_id',
   'display_name',
   'ended_at',
+  'dismissed_at',
   'expires_at',
   'failure',
   'implementation_started_at',

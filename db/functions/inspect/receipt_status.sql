@@ -15,7 +15,8 @@ select
   r.failure::text as failure,
   r.created_at,
   r.attempted_at,
-  r.ended_at
+  r.ended_at,
+  r.dismissed_at
 from planledger.receipts r join planledger.task_sessions s on s.task_id = r.task_id and s.id = r.session_id;
 
 comment on view planledger.receipt_status is 'How far each accepted prompt has come, without its text.';
@@ -34,3 +35,4 @@ comment on column planledger.receipt_status.failure is 'What went wrong last.';
 comment on column planledger.receipt_status.created_at is 'When the prompt was accepted.';
 comment on column planledger.receipt_status.attempted_at is 'When it was about to be sent.';
 comment on column planledger.receipt_status.ended_at is 'When it was acknowledged, cleared or failed.';
+comment on column planledger.receipt_status.dismissed_at is 'When a person said that nothing more is to be done about it.';

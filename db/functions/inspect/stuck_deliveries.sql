@@ -19,7 +19,7 @@ select
   r.failure::text as failure
 from planledger.receipts r
   join planledger.task_sessions s on s.task_id = r.task_id and s.id = r.session_id
-where r.state in ('failed', 'cleared')
+where (r.state in ('failed', 'cleared') and r.dismissed_at is null)
   or (r.state in ('reserved', 'attempted') and r.lease_expires_at < clock_timestamp() - interval '2 minutes')
   or (r.state = 'pending'
     -- What a turn waits for, or the head of a queue whose session waits: all else has its time to come.
@@ -30,7 +30,7 @@ where r.state in ('failed', 'cleared')
       order by q.place limit 1))
     and greatest(r.created_at, r.not_before, s.updated_at) < clock_timestamp() - interval '2 minutes');
 
-comment on view planledger.stuck_deliveries is 'Accepted prompts that a person should look at, and what each means.';
+comment on view planledger.stuck_deliveries is 'Accepted prompts that a person should look at and has not dismissed, and what each means.';
 comment on column planledger.stuck_deliveries.task_id is 'The task.';
 comment on column planledger.stuck_deliveries.session_id is 'The session.';
 comment on column planledger.stuck_deliveries.receipt_id is 'The receipt.';

@@ -9,7 +9,7 @@ begin
   select r.id, r.task_id, r.session_id, d.client_id, d.action, r.state, r.attempts,
     r.state = 'failed' and r.attempted_at is null and session_accepts(s.state) <> 'nothing', r.failure,
     case when r.lease_token is not null then r.lease_holder end, r.lease_expires_at, nullif(r.not_before, '-infinity'),
-    r.created_at, r.attempted_at, r.ended_at
+    r.created_at, r.attempted_at, r.ended_at, r.dismissed_at
   into v_receipt
   from receipts r
     join deliveries d on d.task_id = r.task_id and d.id = r.id

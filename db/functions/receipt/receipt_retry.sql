@@ -20,7 +20,7 @@ begin
   -- A direct message needs no free session: it waits, and goes out before the queue.
   perform session_check(c_operation, p_task_id, v_session, case v_receipt.action when 'queue' then 'queue' end, false);
   update receipts r
-  set state = 'pending', ended_at = null, failure = null, is_wanted = false, attempts = 0, not_before = '-infinity',
+  set state = 'pending', ended_at = null, dismissed_at = null, failure = null, is_wanted = false, attempts = 0, not_before = '-infinity',
     dispatch_place = 1, dispatch_id = case v_receipt.action when 'message' then r.id end
   where r.task_id = p_task_id and r.id = p_receipt_id;
   update queue_entries q set place = queue_next_place(p_task_id, v_session.id)

@@ -75,6 +75,20 @@ export function addReceiptCommands(program: Command): void {
       for (const row of retried) printLine(row.id);
     }),
   );
+
+  const dismiss = receipt
+    .command('dismiss')
+    .description('say that nothing more is to be done about a prompt that failed or was cleared')
+    .argument('<task>', 'task id')
+    .argument('<receipt>', 'its id');
+  callerOptions(dismiss).action((task: string, id: string, options: CallerOptions) =>
+    asCaller(options, async (ledger, principal) => {
+      const on = { principal, task_id: task };
+      const { session_id } = await findReceipt(ledger, on, id);
+      await ledger.receiptDismiss({ ...on, session_id, receipt_id: id });
+      note('dismissed');
+    }),
+  );
 }
 
 async function retryOne(ledger: Ledger, on: On, id: string): Promise<Receipt> {

@@ -69,6 +69,7 @@ const writes = [
   'queueReorder',
   'queueSendNow',
   'queueUpdate',
+  'receiptDismiss',
   'receiptRetry',
   'sessionClose',
   'sessionCreate',

@@ -21,7 +21,7 @@ test('a receipt says how far a prompt has come, from pending to its end', async 
   expect(await get()).toEqual({
     ...{ id: receipt_id, task_id: task, session_id: 's', client_id: '𝒎', action: 'message', state: 'pending' },
     ...{ attempts: 0, retryable: false, failure: null, lease_holder: null, lease_expires_at: null, not_before: null },
-    ...{ created_at: expect.any(Date), attempted_at: null, ended_at: null },
+    ...{ created_at: expect.any(Date), attempted_at: null, ended_at: null, dismissed_at: null },
   });
   const { lease_token: token } = await worker.ledger.receiptReserve({ task_id: task, receipt_id, holder: 'one' });
   const lease = { lease_holder: 'one', lease_expires_at: expect.any(Date) };
@@ -89,6 +89,33 @@ test('only what failed before it went out is tried again', async () => {
   await refuses('receipt_id');
 });
 
+test('what failed or was cleared is dismissed once, leaves the view, and comes back when it is tried again', async () => {
+  const { send, on, by } = await setting();
+  const receipt_id = await send();
+  const stuck = async () =>
+    (await db.admin`select from planledger.stuck_deliveries where receipt_id = ${receipt_id}`).length;
+  const dismiss = (change: object = {}) => db.ledger.receiptDismiss({ ...on, receipt_id, ...change });
+  const refused = { code: 'validation_error', details: { argument: 'receipt_id' } };
+  expect(await failure(dismiss())).toMatchObject(refused);
+  await end(receipt_id, 'acknowledged');
+  expect(await failure(dismiss())).toMatchObject(refused);
+  for (const state of ['cleared', 'failed']) {
+    await end(receipt_id, state);
+    await db.admin`update planledger.receipts set dismissed_at = null where id = ${receipt_id}`;
+    expect(await stuck()).toBe(1);
+    const dismissed = await dismiss();
+    expect(dismissed).toMatchObject({ state, dismissed_at: expect.any(Date) });
+    expect(await dismiss()).toEqual(dismissed);
+    expect(await db.ledger.receiptGet({ ...by, receipt_id })).toEqual(dismissed);
+    expect(await stuck()).toBe(0);
+  }
+  expect(await failure(dismiss({ receipt_id: randomUUID() }))).toMatchObject(refused);
+  expect(await failure(dismiss({ receipt_id: null }))).toMatchObject(refused);
+  expect(await failure(dismiss({ session_id: 'absent' }))).toMatchObject({ code: 'session_not_found' });
+  await db.admin`update planledger.receipts set attempted_at = null where id = ${receipt_id}`;
+  expect(await db.ledger.receiptRetry({ ...on, receipt_id })).toMatchObject({ state: 'pending', dismissed_at: null });
+});
+
 test('who does not reach the task, or may not write there, sees nothing and tries nothing again', async () => {
   const { send, on, by, cast, task } = await setting();
   const receipt_id = await send('m');
@@ -102,6 +129,7 @@ test('who does not reach the task, or may not write there, sees nothing and trie
       () => db.ledger.receiptList({ ...by, principal }),
       () => db.ledger.receiptList({ ...by, principal, session_id: 'absent' }),
       () => db.ledger.receiptRetry({ ...on, principal, receipt_id }),
+      () => db.ledger.receiptDismiss({ ...on, principal, receipt_id }),
       () => db.ledger.deliveryGet({ ...by, principal, client_id: 'm' }),
     ]) {
       expect(await failure(call())).toMatchObject({ code: 'task_unreachable' });

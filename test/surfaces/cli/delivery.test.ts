@@ -324,4 +324,7 @@ test('what failed before it went out is tried again, what may have arrived is no
     stderr: `${first.id} stays failed: The queue of session s has its 10 entries already. Nothing was added.\n0 are tried again\n`,
   });
   expect(await state(first.id)).toBe('failed');
+  const dismissed = await run('receipt', 'dismiss', task, first.id);
+  expect(dismissed).toEqual({ code: 0, stdout: '', stderr: 'dismissed\n' });
+  expect(await printed('receipt', 'show', task, first.id)).toMatch(/^dismissed_at: \d{4}-/m);
 });
