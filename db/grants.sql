@@ -46,14 +46,15 @@ grant execute on function
   planledger.receipt_list(uuid, text, text, text, uuid, integer),
   planledger.receipt_dismiss(uuid, text, text, uuid),
   planledger.receipt_retry(uuid, text, text, uuid),
-  planledger.attachment_stage(uuid, text, text, text, bytea),
+  planledger.attachment_stage(uuid, text, text, text, bytea, uuid),
   planledger.attachment_get(uuid, text, uuid),
   planledger.admission_lease(uuid, text),
   planledger.token_authenticate(bytea),
   planledger.event_audience(text, uuid[]),
   planledger.events_read(text),
   planledger.error_catalog(),
-  planledger.content_max_bytes()
+  planledger.content_max_bytes(),
+  planledger.attachment_max_bytes()
 to planledger_app;
 
 grant usage on type planledger.plan_write_ack, planledger.comment_snapshot, planledger.session, planledger.delivery,

@@ -49,6 +49,7 @@ const callable = {
   app: [
     'admission_lease',
     'attachment_get',
+    'attachment_max_bytes',
     'attachment_stage',
     'comment_create',
     'comment_delete',

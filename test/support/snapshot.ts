@@ -101,7 +101,7 @@ export async function generatedTypes(sql: Sql): Promise<string> {
       case when t.typtype in ('b', 'd') and p.proallargtypes is null then format_type(p.prorettype, null) end as scalar,
       obj_description(p.oid, 'pg_proc') as comment
     from pg_proc p join pg_type t on t.oid = p.prorettype
-    where p.pronamespace = 'planledger'::regnamespace and (p.prosecdef or p.proname in ('error_catalog', 'content_max_bytes'))
+    where p.pronamespace = 'planledger'::regnamespace and (p.prosecdef or p.proname in ('error_catalog', 'content_max_bytes', 'attachment_max_bytes'))
     order by p.proname`;
   return [
     '// Written from the database by `npm run snapshot`. Do not edit.',

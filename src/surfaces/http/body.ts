@@ -25,6 +25,20 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+/** Reads what is left of a body that was refused, and throws it away. */
+export async function discardBody(request: IncomingMessage): Promise<void> {
+  request.unpipe();
+  let bytes = 0;
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > maxReadBytes) break;
+    }
+  } catch {
+    // The client hung up; nobody reads the answer.
+  }
+}
+
 function tooLarge(): PlanledgerError {
   return new PlanledgerError(
     'plan_content_too_large',

@@ -1,12 +1,12 @@
 import { createMcpHandler, isInitializeRequest, isLegacyRequest } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { authenticate, bearerToken, type Caller } from '../caller.ts';
+import { authenticate, type Caller } from '../caller.ts';
 import { createMcpServer, type McpSurface } from '../mcp/server.ts';
 import { parseJson, requestIdOf } from '../message.ts';
 import { readBody } from './body.ts';
 import { type Allowed, requireKnownOrigin } from './origin.ts';
-import { requestRefusal, unauthenticated } from './refusal.ts';
-import { trackResponses } from './responses.ts';
+import { requestRefusal, requireToken } from './refusal.ts';
+import { trackResponses, whenGone } from './responses.ts';
 import { createSessions, type SessionLimits } from './sessions.ts';
 
 /**
@@ -100,12 +100,6 @@ export function jsonBodyParser(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', (request: FastifyRequest) => readBody(request.raw));
 }
 
-function requireToken({ headers }: FastifyRequest): string {
-  const token = bearerToken(headers);
-  if (token !== undefined) return token;
-  throw unauthenticated('Send the header Authorization: Bearer TOKEN.');
-}
-
 function requireSessionHeader(request: FastifyRequest): void {
   if (request.headers['mcp-session-id'] !== undefined) return;
   throw requestRefusal(400, 'Mcp-Session-Id', 'The request names no session. Begin one with initialize.');
@@ -116,10 +110,7 @@ function webRequest(request: FastifyRequest, reply: FastifyReply): Request {
   for (const [name, value] of Object.entries(request.headers)) {
     if (value !== undefined && name !== 'authorization') headers.set(name, String(value));
   }
-  const gone = new AbortController();
-  if (reply.raw.closed) gone.abort();
-  else reply.raw.once('close', () => gone.abort());
-  return new Request('http://localhost/mcp', { method: request.method, headers, signal: gone.signal });
+  return new Request('http://localhost/mcp', { method: request.method, headers, signal: whenGone(reply.raw) });
 }
 
 /** Nothing but its end looks at the token of a stream again: one outside a session lasts as long as an idle session. */

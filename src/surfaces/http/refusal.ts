@@ -1,8 +1,9 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import { errorTable, PlanledgerError, toPlanledgerError, validationError } from '../../ledger/errors.ts';
+import { bearerToken } from '../caller.ts';
 import { logFailure } from '../log-failure.ts';
 
 /** A request that is refused before MCP sees it: an HTTP status with the error every surface sends. */
@@ -27,6 +28,13 @@ export function requestRefusal(
   headers?: Record<string, string>,
 ): Refusal {
   return new Refusal(status, validationError(part, problem, 'request'), headers);
+}
+
+/** The token of a request over HTTP. @throws PlanledgerError `unauthenticated` */
+export function requireToken({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const token = bearerToken(headers);
+  if (token !== undefined) return token;
+  throw unauthenticated('Send the header Authorization: Bearer TOKEN.');
 }
 
 /** A request without a token. */

@@ -6,6 +6,8 @@ export interface OpenResponses {
   add(response: ServerResponse): void;
   /** Says that a response is an event stream, which ends when its session does and not by itself. */
   becameStream(response: ServerResponse): void;
+  /** How many calls are not answered yet. */
+  open(): number;
   /** Waits until every call is answered, at most `ms` milliseconds. */
   callsFinished(ms: number): Promise<void>;
   /** Waits until every event stream has ended, at most `ms` milliseconds. */
@@ -28,9 +30,18 @@ export function trackResponses(): OpenResponses {
       calls.delete(response);
       if (!response.closed) streams.add(response);
     },
+    open: () => calls.size,
     callsFinished: (ms) => until(ms, () => calls.size === 0),
     streamsFinished: (ms) => until(ms, () => streams.size === 0),
   };
+}
+
+/** Fires when nobody waits for a response any more. */
+export function whenGone(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  if (response.closed) gone.abort();
+  else response.once('close', () => gone.abort());
+  return gone.signal;
 }
 
 /** Waits for something, so many milliseconds at most. */

@@ -6,6 +6,7 @@ import { createHinter, withHints } from '../../events/hints.ts';
 import type { Ledger } from '../../ledger/generated.ts';
 import type { Sql } from '../../postgres/connect.ts';
 import { type GatewayOptions, gateway } from '../gateway/gateway.ts';
+import { attachmentRoutes } from './attachment-routes.ts';
 import { healthRoutes, requireReady } from './health.ts';
 import { jsonBodyParser, mcpRoute } from './mcp-route.ts';
 import { refuseUnreadable, requestRefusal, sendRefusal } from './refusal.ts';
@@ -33,7 +34,7 @@ export interface HttpServerOptions {
 }
 
 /**
- * The HTTP server, not listening yet: `/mcp`, `/ws`, `/healthz`, `/readyz`. Closing it lets calls under way finish, a few
+ * The HTTP server, not listening yet: `/mcp`, `/ws`, `/attachments`, `/healthz`, `/readyz`. Closing it lets calls under way finish, a few
  * seconds at most, and ends every session and stream.
  */
 export async function buildHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
@@ -46,6 +47,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
     forceCloseConnections: true,
     requestTimeout: 120_000,
     exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 2_400 }, // an id of 200 characters, each of four bytes, percent-encoded
     return503OnClosing: false, // it is not in our form
     pluginTimeout: 30_000, // closing takes longer than the 10 s that are usual
     frameworkErrors: (error, _request, reply) => sendRefusal(error, reply, logger),
@@ -71,6 +73,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   const hooked = options.hooks?.length ? withTurnStartHooks(ledger, { sql, hooks: options.hooks }) : undefined;
   const surfaces = [
     mcpRoute(app, { ledger, logger }, allowed, limits),
+    attachmentRoutes(app, ledger, allowed),
     gateway(app, { sql, readers, ledger: hooked?.ledger ?? ledger, logger, hint, ...(feed && { feed }) }, allowed),
   ];
   app.addHook('preClose', async () => {
