@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { CommentReference, Delivery, Ledger } from '../../ledger/generated.ts';
+import { takesFiles } from './attach.ts';
 import { type CallerOptions, callerOptions } from './caller.ts';
 import { note, printJson, printLine } from './output.ts';
 import { pendingComment } from './pending-comment.ts';
@@ -8,6 +9,7 @@ import { readText, type TextOptions, takesText } from './text-input.ts';
 /** What every command that sends a prompt takes. */
 export interface PromptOptions extends CallerOptions, TextOptions {
   comment?: string[];
+  attach?: string[];
   id?: string;
 }
 
@@ -29,7 +31,7 @@ export function promptCommand(command: Command): Command {
 
 /** Has a command answer with what was accepted. */
 export function acceptedCommand(command: Command): Command {
-  command
+  takesFiles(command)
     .option('--id <id>', 'an id of yours, which makes a repeat harmless (default: a generated one)')
     .option('--json', 'print the delivery as JSON');
   return callerOptions(command);

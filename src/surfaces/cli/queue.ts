@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Argument, type Command } from 'commander';
 import type { Ledger, Queue } from '../../ledger/generated.ts';
+import { stageFiles } from './attach.ts';
 import { asCaller, type CallerOptions, callerOptions } from './caller.ts';
 import { note, printJson, printLine, printTable, short, when } from './output.ts';
 import { earlierDelivery, type PromptOptions, printDelivery, promptCommand, promptText, references } from './prompt.ts';
@@ -28,7 +29,9 @@ export function addQueueCommands(program: Command): void {
         const earlier = await earlierDelivery(ledger, on, options);
         const plan_comment_refs = await references(ledger, on, options.comment, earlier);
         const client_queue_id = options.id ?? randomUUID();
-        const delivery = await ledger.queueAdd({ ...on, session_id, client_queue_id, content, plan_comment_refs });
+        const attachments = await stageFiles(ledger, on, options.attach, client_queue_id);
+        const request = { ...on, session_id, client_queue_id, content, plan_comment_refs, attachments };
+        const delivery = await ledger.queueAdd(request);
         await printDelivery(ledger, on, delivery, options);
       });
     },

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { PlanledgerError } from '../../ledger/errors.ts';
 import type { Delivery, Ledger, Session } from '../../ledger/generated.ts';
+import { stageFiles } from './attach.ts';
 import { asCaller } from './caller.ts';
 import {
   acceptedCommand,
@@ -32,13 +33,15 @@ export function addSendCommands(program: Command): void {
     await asCaller(options, async (ledger, principal) => {
       const on = { principal, task_id: task };
       const earlier = await earlierDelivery(ledger, on, options);
+      const id = options.id ?? randomUUID();
       const delivery = await ledger.messageAdd({
         ...on,
         session_id: options.session,
-        client_message_id: options.id ?? randomUUID(),
+        client_message_id: id,
         content,
         plan_comment_refs: await references(ledger, on, options.comment, earlier),
         plan_mode: options.planMode,
+        attachments: await stageFiles(ledger, on, options.attach, id),
       });
       await printDelivery(ledger, on, delivery, options);
     });
@@ -55,11 +58,13 @@ export function addSendCommands(program: Command): void {
       const earlier = await earlierDelivery(ledger, on, options);
       const plan_comment_refs = await references(ledger, on, [comment], earlier);
       const primary = await primarySession(ledger, on, earlier);
-      const request = { ...on, session_id: primary.id, content: '', plan_comment_refs };
+      const id = options.id ?? randomUUID();
+      const attachments = await stageFiles(ledger, on, options.attach, id);
+      const request = { ...on, session_id: primary.id, content: '', plan_comment_refs, attachments };
       const delivery = await nowOrLater(
         ledger,
         { ...request, require_primary_session: true, plan_mode: true },
-        options.id ?? randomUUID(),
+        id,
         primary.accepts === 'direct',
       );
       await printDelivery(ledger, on, delivery, options);

@@ -1,5 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { beforeAll, expect, test } from 'vitest';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Ledger } from '../../../src/ledger/generated.ts';
 import { createLedger } from '../../../src/ledger/ledger.ts';
 import { useDatabase } from '../../support/fixture.ts';
@@ -327,4 +330,61 @@ test('what failed before it went out is tried again, what may have arrived is no
   const dismissed = await run('receipt', 'dismiss', task, first.id);
   expect(dismissed).toEqual({ code: 0, stdout: '', stderr: 'dismissed\n' });
   expect(await printed('receipt', 'show', task, first.id)).toMatch(/^dismissed_at: \d{4}-/m);
+});
+
+test('--attach sends files with a prompt, a repeat with the same files is a repeat, and with others a conflict', async () => {
+  const { by, on, task, comment } = await setting();
+  const folder = await mkdtemp(path.join(tmpdir(), 'planledger-attach-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const write = async (name: string, content: Uint8Array | string) => {
+    await writeFile(path.join(folder, name), content);
+    return path.join(folder, name);
+  };
+  const picture = await write('Bild 🦜.png', randomBytes(1_000));
+  const notes = await write('notes', 'a note');
+  const request = ['send', task, 'go', '--session', 's', '--id', 'm', '--attach', picture, '--attach', notes];
+  const sent = await accepted(...request);
+  const files = async () => (await db.ledger.messageList(on))[0]?.attachments;
+  expect(await files()).toEqual([
+    { id: expect.any(String), name: 'Bild 🦜.png', media_type: 'image/png', bytes: 1_000 },
+    { id: expect.any(String), name: 'notes', media_type: 'application/octet-stream', bytes: 6 },
+  ]);
+  const again = await accepted(...request);
+  expect(again).toEqual({ id: sent.id, says: expect.stringMatching(/^This request was accepted before;/) });
+  const [attachment] = (await files()) ?? [];
+  const { content } = await db.ledger.attachmentGet({ ...by, attachment_id: attachment?.id ?? '' });
+  expect(content).toEqual(await readFile(picture));
+
+  const kept = async () =>
+    (await db.admin`select delivery_id is null as waits from planledger.attachments where task_id = ${task}`).map(
+      ({ waits }) => waits,
+    );
+  expect(await kept()).toEqual([false, false]);
+  await write('notes', 'another note');
+  expectMistake(await run(...request), 1, 'idempotency_conflict');
+  expectMistake(await run(...request.slice(0, -2)), 1, 'idempotency_conflict');
+  expect((await kept()).sort()).toEqual([false, false, true]);
+
+  const busy = ['send', task, 'more', '--session', 's', '--id', 'n', '--attach', notes];
+  expectMistake(await run(...busy), 1, 'session_not_promptable');
+  await accepted('queue', 'add', task, 's', 'more', '--id', 'n', '--attach', notes);
+  await accepted('queue', 'add', task, 's', 'twice', '--attach', notes, '--attach', notes);
+  await db.ledger.sessionSetPrimary(on);
+  await accepted('run', task, await comment('Why?'), '--attach', notes);
+  expect((await kept()).filter((waits) => waits)).toHaveLength(1);
+});
+
+test('what cannot be attached is refused before anything is sent', async () => {
+  const { on, task } = await setting();
+  const folder = await mkdtemp(path.join(tmpdir(), 'planledger-attach-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const [empty, large] = [path.join(folder, 'empty'), path.join(folder, 'large')];
+  await writeFile(empty, '');
+  await writeFile(large, new Uint8Array(10 * 1_048_576 + 1));
+  const send = (file: string) => run('send', task, 'go', '--session', 's', '--attach', file);
+  expectMistake(await send(path.join(folder, 'absent')), 2, 'Cannot read', 'no such file', '--attach');
+  expectMistake(await send(folder), 2, 'Cannot read', 'directory', '--attach');
+  expectMistake(await send(empty), 2, 'is empty', '--attach');
+  expectMistake(await send(large), 2, 'has more than 10485760 bytes', '--attach');
+  expect(await db.ledger.messageList(on)).toEqual([]);
 });
