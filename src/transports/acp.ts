@@ -4,9 +4,7 @@ import { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type ClientContext,
-  type ContentBlock,
   client,
-  type InitializeResponse,
   methods,
   ndJsonStream,
   type PermissionOption,
@@ -14,6 +12,7 @@ import {
   RequestError,
 } from '@agentclientprotocol/sdk';
 import { programVersion } from '../version.ts';
+import { createLinkedFiles, promptBlocks } from './acp-prompt.ts';
 import type { AcpEntry } from './agents-file.ts';
 import { agentEnvironment } from './environment.ts';
 import { createSpeech } from './speech.ts';
@@ -27,7 +26,9 @@ const stopMs = 3_000;
 export async function startAcpAgent(entry: AcpEntry, say: Say): Promise<Agent> {
   const child = await spawned(entry);
   const stderr = lastLine(child);
-  const ended = once(child, 'close').then(([code, signal]) => {
+  const links = createLinkedFiles();
+  const ended = once(child, 'close').then(async ([code, signal]) => {
+    await links.remove();
     const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
     return `The agent's process ended ${how}${stderr() === '' ? '.' : `: ${stderr()}`}`;
   });
@@ -72,11 +73,17 @@ export async function startAcpAgent(entry: AcpEntry, say: Say): Promise<Agent> {
   };
 
   async function send(prompt: Prompt): Promise<Sent> {
+    let blocks: Awaited<ReturnType<typeof promptBlocks>>;
+    try {
+      blocks = await promptBlocks(prompt, capabilities, links);
+    } catch (error) {
+      return { outcome: 'refused', failure: `The files cannot be given to the agent: ${(error as Error).message}.` };
+    }
     const first = new Promise<void>((resolve) => {
       heard = resolve;
     });
     const answer = connection.agent
-      .request(methods.agent.session.prompt, { sessionId, prompt: blocks(prompt, capabilities) })
+      .request(methods.agent.session.prompt, { sessionId, prompt: blocks })
       .then(({ stopReason }) => ({ stopReason }))
       .catch((error: unknown) => ({ error }));
     const turn = answer.then(async (end) => {
@@ -125,22 +132,6 @@ async function open(agent: ClientContext, { cwd, mcp_servers }: AcpEntry) {
   });
   const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: mcp_servers as never });
   return { sessionId, capabilities };
-}
-
-/** The prompt's text is one block, byte for byte; files follow it in the form that the agent takes. */
-function blocks(
-  { content, attachments }: Prompt,
-  capabilities: InitializeResponse['agentCapabilities'],
-): ContentBlock[] {
-  const takes = capabilities?.promptCapabilities ?? {};
-  const files = attachments.map(({ id, name, media_type, content: bytes }): ContentBlock => {
-    const data = Buffer.from(bytes).toString('base64');
-    const uri = `attachment:${id}/${encodeURIComponent(name)}`;
-    if (takes.image && media_type.startsWith('image/')) return { type: 'image', data, mimeType: media_type };
-    if (takes.embeddedContext) return { type: 'resource', resource: { uri, mimeType: media_type, blob: data } };
-    return { type: 'resource_link', uri, name, mimeType: media_type, size: bytes.length };
-  });
-  return [{ type: 'text', text: content }, ...files];
 }
 
 function choice(options: PermissionOption[], wanted: AcpEntry['permissions']) {

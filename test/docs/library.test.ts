@@ -25,10 +25,10 @@ test('every ts block of the pages has the right types and prints what its commen
   const files = blocks.map((block, index) => ({ block, file: path.join(folder, `block-${index}.mts`) }));
   const library = JSON.stringify(path.join(root, 'src/index.ts'));
   const client = JSON.stringify(path.join(root, 'src/client/index.ts'));
-  const gateway = (await startHttp(db)).url.replace('http:', 'ws:').replace('/mcp', '/ws');
+  const server = new URL((await startHttp(db)).url).host;
   for (const { block, file } of files) {
     const text = block.text.replace(`'planledger'`, library).replace(`'planledger/client'`, client);
-    await writeFile(file, text.replace('ws://127.0.0.1:4141/ws', gateway));
+    await writeFile(file, text.replace('//127.0.0.1:4141/', `//${server}/`));
   }
 
   const compilerOptions = {

@@ -1,5 +1,5 @@
 // An agent that speaks the Agent Client Protocol: it records each prompt in the file RECORD, and does what its text says.
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { Readable, Writable } from 'node:stream';
 import { agent, methods, ndJsonStream, PROTOCOL_VERSION } from '@agentclientprotocol/sdk';
 
@@ -8,11 +8,19 @@ let cancel = () => {};
 
 record({ started: process.pid });
 agent({ name: 'recorder' })
-  .onRequest(methods.agent.initialize, () => ({ protocolVersion: PROTOCOL_VERSION, agentCapabilities: {} }))
+  .onRequest(methods.agent.initialize, () => ({
+    protocolVersion: PROTOCOL_VERSION,
+    agentCapabilities: { promptCapabilities: JSON.parse(process.env.TAKES ?? '{}') },
+  }))
   .onRequest(methods.agent.session.new, () => ({ sessionId: 'one' }))
   .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
     const text = params.prompt.map((block) => (block.type === 'text' ? block.text : '')).join('');
     record({ prompt: text });
+    for (const block of params.prompt) {
+      if (block.type === 'text') continue;
+      const linked = block.type === 'resource_link' ? readFileSync(new URL(block.uri)).toString('base64') : undefined;
+      record({ block: { ...block, linked } });
+    }
     const say = (said: string) =>
       client.notify(methods.client.session.update, {
         sessionId: params.sessionId,

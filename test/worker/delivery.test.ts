@@ -1,6 +1,6 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { access, mkdtemp, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -86,6 +86,52 @@ test('a real ACP agent gets the exact prompts, one after another, and says into 
   for (const line of log) expect(line).not.toMatch(/Titel|ipsum|last|I have/);
 });
 
+test.each([
+  ['that takes files', '{"image":true,"embeddedContext":true}'],
+  ['that takes links only', '{}'],
+])('an agent %s gets those of a prompt, byte for byte and in order', async (_, takes) => {
+  const { on, waits, receipt } = await setting('acp', 'recorder');
+  const agent = recorder();
+  start({ recorder: { ...agent, env: { RECORD: record, TAKES: takes } } as AgentEntry });
+  await until(waits);
+  const [image, binary] = [randomBytes(100_000), randomBytes(1_000)];
+  const stage = async (name: string, media_type: string, content: Uint8Array) =>
+    (await db.ledger.attachmentStage({ ...on, name, media_type, content })).id;
+  const attachments = [
+    await stage('Bild 🦜.png', 'image/png', image),
+    await stage('notes 100%.md', 'text/markdown', Buffer.from('# Größe\r\n')),
+    await stage('data', 'application/x-data', binary),
+  ];
+  const { id } = await db.ledger.messageAdd({ ...on, client_message_id: '1', content: 'look', attachments });
+  await until(async () => expect(await receipt(id)).toMatchObject({ state: 'acknowledged' }));
+  await until(waits);
+  const base64 = (content: Buffer) => content.toString('base64');
+  const blocks = (await recorded()).flatMap(({ block }) => block ?? []);
+  if (takes === '{}') {
+    const about = (name: string, mimeType: string, content: Buffer) => ({
+      type: 'resource_link',
+      name,
+      mimeType,
+      size: content.length,
+      linked: base64(content),
+    });
+    expect(blocks).toMatchObject([
+      about('Bild 🦜.png', 'image/png', image),
+      about('notes 100%.md', 'text/markdown', Buffer.from('# Größe\r\n')),
+      about('data', 'application/x-data', binary),
+    ]);
+    await Promise.all(workers.splice(0).map((worker) => worker.close()));
+    for (const { uri } of blocks) await expect(access(new URL(uri))).rejects.toThrow('ENOENT');
+    return;
+  }
+  const uri = (at: number, name: string) => `attachment:${attachments[at]}/${encodeURIComponent(name)}`;
+  expect(blocks).toEqual([
+    { type: 'image', mimeType: 'image/png', data: base64(image) },
+    { type: 'resource', resource: { uri: uri(1, 'notes 100%.md'), mimeType: 'text/markdown', text: '# Größe\r\n' } },
+    { type: 'resource', resource: { uri: uri(2, 'data'), mimeType: 'application/x-data', blob: base64(binary) } },
+  ]);
+});
+
 test('what an agent refuses fails, an agent that exits ends its turn, and the next prompt has another one', async () => {
   const { on, session, waits, receipt } = await setting('acp', 'recorder');
   start({ recorder: recorder() });
@@ -166,11 +212,16 @@ test('a webhook gets the prompt signed and with its id; a refused connection is 
   const { on, session, waits, receipt } = await setting('webhook', 'hook');
   start({ hook: { transport: 'webhook', url: `http://127.0.0.1:${port}/x`, secret_env: 'HOOK_SECRET' } });
   await waits();
-  const { id } = await db.ledger.messageAdd({ ...on, client_message_id: '1', content: 'ja\r\n🦜' });
+  const content = randomBytes(10 * 1_048_576);
+  const file = { name: 'größe', media_type: 'application/x-data' };
+  const { id: staged } = await db.ledger.attachmentStage({ ...on, ...file, content });
+  const message = { client_message_id: '1', content: 'ja\r\n🦜', attachments: [staged] };
+  const { id } = await db.ledger.messageAdd({ ...on, ...message });
   await until(async () => expect(await receipt(id)).toMatchObject({ state: 'acknowledged' }));
   await waits();
   const [{ headers, body }] = got as [(typeof got)[0]];
   expect(JSON.parse(body)).toMatchObject({ id, content: 'ja\r\n🦜', session_id: 's', plan_mode: false });
+  expect(JSON.parse(body).attachments).toEqual([{ id: staged, ...file, content: content.toString('base64') }]);
   expect(headers).toMatchObject({ 'idempotency-key': id, 'webhook-id': id });
   const signed = `${id}.${headers['webhook-timestamp']}.${body}`;
   expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', 'secret').update(signed).digest('base64')}`);
