@@ -50,6 +50,11 @@ export interface AttachmentGetRow {
   content: Uint8Array;
 }
 
+/** A row of `attachment_max_bytes`. */
+export interface AttachmentMaxBytesRow {
+  attachment_max_bytes: number;
+}
+
 /** A row of `attachment_stage`. */
 export interface AttachmentStageRow {
   id: string;
@@ -508,8 +513,10 @@ export interface Ledger {
   agentsTend(values: { holder: string | null; lease?: string | null | undefined }, options?: CallOptions): Promise<AgentsTendRow[]>;
   /** A file that a prompt carries, or that the caller has staged. Takes no lock. Raises validation_error, task_unreachable, attachment_not_found. */
   attachmentGet(values: { principal: string; task_id: string | null; attachment_id: string | null }, options?: CallOptions): Promise<AttachmentGetRow>;
-  /** Keeps a file of 1 byte to 10 MiB for a prompt that names its id (p_attachments) within a day; then it goes. p_name and p_media_type: 1 to 200 characters. Takes the lease (shared) and admission locks, then the task row. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
-  attachmentStage(values: { principal: string; task_id: string | null; name: string | null; media_type: string | null; content: Uint8Array }, options?: CallOptions): Promise<AttachmentStageRow>;
+  /** The largest file that may be staged, in bytes. A constant, not a setting. */
+  attachmentMaxBytes(values: {  }, options?: CallOptions): Promise<AttachmentMaxBytesRow>;
+  /** Keeps a file of 1 to attachment_max_bytes() bytes for a prompt that names its id (p_attachments) within a day; then it goes. p_name: 1 to 200 characters without /, \ and control characters; p_media_type: a type and a subtype, at most 200 characters. p_attachment_id (absent: a new one) makes a repeat harmless: with the same file, sent or not, it is answered as it is stored. Takes the lease (shared) and admission locks, then the task row. Raises validation_error, task_unreachable, task_not_found, plan_busy, isolation_not_supported. */
+  attachmentStage(values: { principal: string; task_id: string | null; name: string | null; media_type: string | null; content: Uint8Array; attachment_id?: string | null | undefined }, options?: CallOptions): Promise<AttachmentStageRow>;
   /** Deletes files that were staged longer ago than p_keep (1 hour or more) and never sent, and answers how many. For administrators and the program's cron; safe at any time. Raises validation_error. */
   attachmentsPrune(values: { keep?: string | null | undefined }, options?: CallOptions): Promise<AttachmentsPruneRow>;
   /** Adds a comment to the plan p_plan_id, which must be the task's current one. p_comment_id: the caller's UUID, which makes a repeat harmless; p_body: 1 to 65,536 bytes and not only white space; p_selected_text: 1 to 262,144 bytes; 0 <= p_anchor_from <= p_anchor_to. A plan has at most 100 pending comments with 1,048,576 bytes in all. An id that was used before changes nothing: with the same data, or once its comment was deleted or delivered, the call succeeds. Takes the lease (shared) and admission locks, then the task row. Answers the snapshot. Raises validation_error, task_unreachable, comment_body_too_large, comment_selection_too_large, plan_busy, task_not_found, comment_id_conflict, plan_comments_changed, comment_limit_exceeded, isolation_not_supported. */
@@ -654,7 +661,8 @@ export const signatures = {
   agentTurnEnd: { function: 'agent_turn_end', operation: 'end_turn', arguments: ["task_id","token","turn_id","failure"], required: 3, writes: true, many: false },
   agentsTend: { function: 'agents_tend', operation: 'tend_agents', arguments: ["holder","lease"], required: 1, writes: true, many: true },
   attachmentGet: { function: 'attachment_get', operation: 'get_attachment', arguments: ["principal","task_id","attachment_id"], required: 3, writes: false, many: false },
-  attachmentStage: { function: 'attachment_stage', operation: 'stage_attachment', arguments: ["principal","task_id","name","media_type","content"], required: 5, writes: true, many: false },
+  attachmentMaxBytes: { function: 'attachment_max_bytes', operation: 'attachment_max_bytes', arguments: [], required: 0, writes: false, many: false },
+  attachmentStage: { function: 'attachment_stage', operation: 'stage_attachment', arguments: ["principal","task_id","name","media_type","content","attachment_id"], required: 5, writes: true, many: false },
   attachmentsPrune: { function: 'attachments_prune', operation: 'prune_attachments', arguments: ["keep"], required: 0, writes: true, many: false },
   commentCreate: { function: 'comment_create', operation: 'create_comment', arguments: ["principal","task_id","plan_id","comment_id","body","selected_text","anchor_from","anchor_to"], required: 8, writes: true, many: false },
   commentDelete: { function: 'comment_delete', operation: 'delete_comment', arguments: ["principal","task_id","plan_id","comment_id","expected_version"], required: 5, writes: true, many: false },
