@@ -22,9 +22,9 @@ async function setting() {
 test('a staged file is its owner’s, byte for byte, until a prompt carries it to all who read the task', async () => {
   const { stage, get, send, cast, task } = await setting();
   const content = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
-  const staged = await stage({ content, name: '𝒏\u202Etxt.exe', media_type: 'application/x; q="€"' });
+  const staged = await stage({ content, name: '𝒏\u202Etxt.exe', media_type: 'application/x.y+z' });
   expect(staged).toEqual({
-    ...{ id: expect.any(String), task_id: task, name: '𝒏\u202Etxt.exe', media_type: 'application/x; q="€"' },
+    ...{ id: expect.any(String), task_id: task, name: '𝒏\u202Etxt.exe', media_type: 'application/x.y+z' },
     ...{ bytes: 256, created_at: expect.any(Date) },
   });
   const file = await get(staged.id);
@@ -38,9 +38,17 @@ test('a staged file is its owner’s, byte for byte, until a prompt carries it t
 test.each([
   ['name', { name: '' }],
   ['name', { name: null }],
+  ['name', { name: 'a/b' }],
+  ['name', { name: '..\\b' }],
+  ['name', { name: '..' }],
+  ['name', { name: 'a\nb' }],
+  ['name', { name: 'a\u0085b' }],
   ['name', { name: '𝒏'.repeat(201) }],
   ['media_type', { media_type: '' }],
   ['media_type', { media_type: null }],
+  ['media_type', { media_type: 'text' }],
+  ['media_type', { media_type: 'text/plain; charset=utf-8' }],
+  ['media_type', { media_type: 'text/plain\nx' }],
   ['media_type', { media_type: 'x'.repeat(201) }],
   ['content', { content: Buffer.alloc(0) }],
   ['content', { content: Buffer.alloc(10_485_761) }],
@@ -50,6 +58,31 @@ test.each([
   const before = await storedDelivery(db, task);
   expect(await failure(stage(change))).toMatchObject({ code: 'validation_error', details: { argument } });
   expect(await storedDelivery(db, task)).toEqual(before);
+});
+
+test('a repeat with the same id and file is answered as it is stored, and no other file takes the id', async () => {
+  const { stage, send, task, cast } = await setting();
+  const attachment_id = randomUUID();
+  const staged = await stage({ attachment_id });
+  expect(staged).toMatchObject({ id: attachment_id });
+  await db.admin`update planledger.attachments set created_at = 'epoch' where id = ${attachment_id}`;
+  const again = await stage({ attachment_id });
+  expect(again).toEqual({ ...staged, created_at: expect.any(Date) });
+  expect(again.created_at.valueOf()).toBeGreaterThan(0);
+  const before = await storedDelivery(db, task);
+  for (const change of [
+    { name: 'other.txt' },
+    { media_type: 'text/html' },
+    { content: Buffer.from('other') },
+    { principal: cast.service },
+  ]) {
+    const error = await failure(stage({ attachment_id, ...change }));
+    expect(error).toMatchObject({ code: 'validation_error', details: { argument: 'attachment_id' } });
+  }
+  expect(await storedDelivery(db, task)).toEqual(before);
+  await send([attachment_id]);
+  expect(await stage({ attachment_id })).toEqual(again);
+  expect(await (await setting()).stage({ attachment_id })).toMatchObject({ id: attachment_id });
 });
 
 test('a file has 10 MiB at most and the files of one prompt 25 MiB, of which one too many claims none', async () => {
