@@ -90,6 +90,18 @@ export async function throughput(
   return calls / ((performance.now() - start) / 1000);
 }
 
+/** Has 16 clients make `call` once for each of `items`; answers calls per second. */
+export async function workThrough<T>(items: readonly T[], call: (item: T) => Promise<unknown>): Promise<number> {
+  const left = items.values();
+  const start = performance.now();
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      for (const item of left) await call(item);
+    }),
+  );
+  return items.length / ((performance.now() - start) / 1000);
+}
+
 /** Milliseconds of each of `count` calls, one after another. */
 export async function latencies(count: number, call: (index: number) => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];

@@ -2,11 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startTestServer } from '../test/support/server.ts';
+import { admit } from './admit.ts';
 import { appendContended } from './append-contended.ts';
 import { appendFlat } from './append-flat.ts';
 import { appendFloor } from './append-floor.ts';
 import { appendVsRewrite } from './append-vs-rewrite.ts';
 import { openBench, type Result } from './bench.ts';
+import { deliver } from './deliver.ts';
 import { fanout } from './fanout.ts';
 import { mcpAppend } from './mcp-append.ts';
 import { read } from './read.ts';
@@ -14,7 +16,17 @@ import { read } from './read.ts';
 const { values: options } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, json: { type: 'string' }, only: { type: 'string' } },
 });
-const scenarios = { appendFlat, appendFloor, appendVsRewrite, appendContended, read, mcpAppend, fanout };
+const scenarios = {
+  appendFlat,
+  appendFloor,
+  appendVsRewrite,
+  appendContended,
+  read,
+  mcpAppend,
+  fanout,
+  admit,
+  deliver,
+};
 
 const server = await startTestServer();
 const bench = await openBench(server.url, options.quick);
