@@ -8,11 +8,8 @@ language plpgsql volatile
 set search_path = planledger, pg_temp
 as $$
 begin
-  perform planledger_jobs.add_job('start_agent',
-    json_build_object('task_id', s.task_id, 'session_id', s.id),
-    job_key => concat_ws('/', 'agent ' || s.task_id, s.id),
-    run_at => coalesce(p_run_at, clock_timestamp()),
-    job_key_mode => case when p_run_at is null then 'preserve_run_at' else 'replace' end)
+  perform job_add('start_agent', json_build_object('task_id', s.task_id, 'session_id', s.id),
+    concat_ws('/', 'agent ' || s.task_id, s.id), coalesce(p_run_at, clock_timestamp()), p_run_at is null)
   from task_sessions s
   where s.task_id = p_task_id and s.id = p_session_id and s.transport in ('acp', 'passthrough');
 end

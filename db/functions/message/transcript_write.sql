@@ -7,6 +7,9 @@ as $$
 declare
   v_id uuid := (p_receipt).dispatch_id;
 begin
+  if not exists (select from queue_entries q where q.task_id = (p_receipt).task_id and q.id = (p_receipt).id) then
+    return;
+  end if;
   insert into session_messages as m
     (task_id, id, session_id, role, content, client_id, comments, plan_mode, author_id, author_name)
   select (p_receipt).task_id, v_id, (p_receipt).session_id, 'user', string_agg(q.content, e'\n\n' order by r.dispatch_place),

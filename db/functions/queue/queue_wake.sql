@@ -9,7 +9,10 @@ declare
   v_receipt_id uuid;
   v_dispatch_id uuid;
 begin
-  if (session_of(p_task_id, p_session_id)).accepts <> 'direct' then
+  if not exists (
+    select from task_sessions s
+    where s.task_id = p_task_id and s.id = p_session_id and session_accepts(s.state) = 'direct'
+  ) then
     return;
   end if;
   -- What was asked to be sent now goes before the queue, and takes the session at once.

@@ -8,10 +8,8 @@ language plpgsql volatile
 set search_path = planledger, pg_temp
 as $$
 begin
-  perform planledger_jobs.add_job('deliver_receipt',
-    json_build_object('task_id', r.task_id, 'receipt_id', r.id),
-    job_key => 'receipt ' || r.id,
-    run_at => greatest(clock_timestamp(), r.not_before, p_not_before))
+  perform job_add('deliver_receipt', json_build_object('task_id', r.task_id, 'receipt_id', r.id), 'receipt ' || r.id,
+    greatest(clock_timestamp(), r.not_before, p_not_before))
   from receipts r join task_sessions s on s.task_id = r.task_id and s.id = r.session_id
   where r.task_id = p_task_id and r.id = p_receipt_id and s.transport is not null;
 end

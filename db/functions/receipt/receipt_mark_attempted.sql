@@ -19,11 +19,11 @@ begin
     perform refuse_argument('limit', 'limit must be 1 second to 1 hour.', c_operation, p_task_id, false);
   end if;
   v_receipt := receipts_of_lease(c_operation, p_task_id, p_token, 'reserved');
-  select case when t.archived_at is not null then 'The task was archived.' end into v_refusal
-  from tasks t where t.id = p_task_id;
-  if (session_of(p_task_id, v_receipt.session_id)).accepts = 'nothing' then
-    v_refusal := 'The session had ended.';
-  end if;
+  select case when session_accepts(s.state) = 'nothing' then 'The session had ended.'
+    when t.archived_at is not null then 'The task was archived.' end
+  into v_refusal
+  from tasks t join task_sessions s on s.task_id = t.id
+  where t.id = p_task_id and s.id = v_receipt.session_id;
   if v_refusal is not null then
     perform receipts_end(v_receipt, 'failed', v_refusal);
     perform queue_changed(p_task_id, v_receipt.session_id);

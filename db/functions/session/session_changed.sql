@@ -1,5 +1,5 @@
 create or replace function planledger.session_changed(p_task_id text, p_session_id text)
-returns planledger.session
+returns void
 language plpgsql volatile
 set search_path = planledger, pg_temp
 as $$
@@ -7,9 +7,8 @@ begin
   update task_sessions s set updated_at = greatest(clock_timestamp(), s.updated_at)
   where s.task_id = p_task_id and s.id = p_session_id;
   insert into events (task_id, kind, session_id) values (p_task_id, 'session.changed', p_session_id);
-  return session_of(p_task_id, p_session_id);
 end
 $$;
 
 comment on function planledger.session_changed(text, text) is
-  'Records that a session changed, and answers it. The caller holds its lock.';
+  'Records that a session changed. The caller holds its lock.';

@@ -39,7 +39,8 @@ begin
     perform refuse_argument('session_id', 'session_id is already in use.', c_operation, p_task_id, true);
   end if;
   perform agent_job(p_task_id, v_id);
-  return session_changed(p_task_id, v_id);
+  perform session_changed(p_task_id, v_id);
+  return session_of(p_task_id, v_id);
 end
 $$;
 

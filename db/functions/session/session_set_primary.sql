@@ -18,7 +18,8 @@ begin
     perform session_changed(p_task_id, v_before);
   end if;
   update task_sessions s set is_primary = true where s.task_id = p_task_id and s.id = p_session_id;
-  return session_changed(p_task_id, p_session_id);
+  perform session_changed(p_task_id, p_session_id);
+  return session_of(p_task_id, p_session_id);
 end
 $$;
 
