@@ -30,7 +30,7 @@ export function createDelivery({ ledger, holder, logger, untilWritten }: Deliver
     let ready: Ready;
     let attachments: Prompt['attachments'];
     try {
-      attachments = await ledger.receiptAttachments({ task_id, token });
+      attachments = reserved.has_attachments ? await ledger.receiptAttachments({ task_id, token }) : [];
       ready = await host.prepare(seatOf(task_id, reserved));
     } catch (error) {
       const failure = error instanceof TransportError ? shown(error.message) : 'The prompt could not be made ready.';

@@ -75,7 +75,7 @@ const nullableIn: Record<string, Set<string>> = {
   agent_start: new Set(['agent_token', 'agent_name', 'transport']),
   message_get: new Set(['client_id']),
   receipt_mark_attempted: new Set(['message_id', 'content', 'plan_mode', 'attachment_ids']),
-  receipt_reserve: new Set(['lease_token', 'session_id', 'agent_name', 'transport', 'agent_token']),
+  receipt_reserve: new Set(['lease_token', 'session_id', 'agent_name', 'transport', 'agent_token', 'has_attachments']),
   token_authenticate: new Set(['task_id', 'session_id']),
   token_list: new Set(['task_id']),
   plan_mark_implementation_started: new Set(),

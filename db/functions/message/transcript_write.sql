@@ -1,4 +1,4 @@
--- Its id is that of the prompt, so that writing it twice writes it once.
+-- A prompt that has no entry in the queue has its row already, so that writing it twice writes it once.
 create or replace function planledger.transcript_write(p_receipt planledger.receipts)
 returns void
 language plpgsql volatile
@@ -10,28 +10,26 @@ begin
   if not exists (select from queue_entries q where q.task_id = (p_receipt).task_id and q.id = (p_receipt).id) then
     return;
   end if;
-  insert into session_messages as m
+  with entries as (
+    delete from queue_entries q using receipts r
+    where r.task_id = (p_receipt).task_id and r.lease_token = (p_receipt).lease_token
+      and q.task_id = r.task_id and q.id = r.id
+    returning q.id, q.content, q.comments, q.plan_mode, q.author_id, q.author_name, r.dispatch_place as place
+  ), requests as (
+    update deliveries d set message_id = v_id from entries e
+    where d.task_id = (p_receipt).task_id and d.id = e.id
+    returning d.id, d.client_id
+  )
+  insert into session_messages
     (task_id, id, session_id, role, content, client_id, comments, plan_mode, author_id, author_name)
-  select (p_receipt).task_id, v_id, (p_receipt).session_id, 'user', string_agg(q.content, e'\n\n' order by r.dispatch_place),
-    case count(*) when 1 then min(d.client_id) end, coalesce(jsonb_path_query_array(jsonb_agg(q.comments order by r.dispatch_place), '$[*][*]'), '[]'),
-    bool_or(q.plan_mode), (array_agg(q.author_id order by r.dispatch_place))[1], (array_agg(q.author_name order by r.dispatch_place))[1]
-  from receipts r
-    join queue_entries q on q.task_id = r.task_id and q.id = r.id
-    join deliveries d on d.task_id = r.task_id and d.id = r.id
-  where r.task_id = (p_receipt).task_id and r.dispatch_id = v_id
-  having count(*) > 0
-  on conflict (task_id, id) do nothing;
-  if found then
-    insert into events (task_id, kind, session_id, message_id)
-    values ((p_receipt).task_id, 'message.added', (p_receipt).session_id, v_id);
-    perform queue_changed((p_receipt).task_id, (p_receipt).session_id);
-  end if;
-  update deliveries d set message_id = v_id
-  from receipts r
-  where r.task_id = (p_receipt).task_id and r.dispatch_id = v_id and d.task_id = r.task_id and d.id = r.id
-    and d.message_id is distinct from v_id;
-  delete from queue_entries q using receipts r
-  where r.task_id = (p_receipt).task_id and r.dispatch_id = v_id and q.task_id = r.task_id and q.id = r.id;
+  select (p_receipt).task_id, v_id, (p_receipt).session_id, 'user', string_agg(e.content, e'\n\n' order by e.place),
+    case count(*) when 1 then min(d.client_id) end,
+    coalesce(jsonb_path_query_array(jsonb_agg(e.comments order by e.place), '$[*][*]'), '[]'),
+    bool_or(e.plan_mode), (array_agg(e.author_id order by e.place))[1], (array_agg(e.author_name order by e.place))[1]
+  from entries e join requests d on d.id = e.id;
+  insert into events (task_id, kind, session_id, message_id)
+  values ((p_receipt).task_id, 'message.added', (p_receipt).session_id, v_id);
+  perform queue_changed((p_receipt).task_id, (p_receipt).session_id);
 end
 $$;
 

@@ -7,7 +7,7 @@ begin
   update receipts r
   set state = p_state, failure = coalesce(left(nullif(p_failure, ''), 1000), r.failure), ended_at = clock_timestamp(),
     lease_token = null, lease_expires_at = null
-  where r.task_id = (p_receipt).task_id and r.dispatch_id = (p_receipt).dispatch_id
+  where r.task_id = (p_receipt).task_id and r.session_id = (p_receipt).session_id and r.dispatch_id = (p_receipt).dispatch_id
     and r.state in ('pending', 'reserved', 'attempted');
   if p_state <> 'acknowledged' then
     perform transcript_add((p_receipt).task_id, (p_receipt).session_id, 'system', 'notice',
