@@ -32,7 +32,9 @@ begin
     return;
   end if;
   v_token := agent_take(v_session, p_holder, p_lease);
-  update task_sessions s set state = 'STARTING', start_attempts = s.start_attempts + 1
+  update task_sessions s
+  set state = 'STARTING', start_attempts = s.start_attempts + 1,
+    updated_at = greatest(clock_timestamp(), s.updated_at)
   where s.task_id = p_task_id and s.id = p_session_id;
   perform session_changed(p_task_id, p_session_id);
   return query select 'started', v_token, v_session.agent_name, v_session.transport;

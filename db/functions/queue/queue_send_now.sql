@@ -38,7 +38,8 @@ begin
     perform queue_wake(p_task_id, v_session.id);
   else
     -- The worker that runs the turn cancels it; when it ends, these go out before anything else.
-    update task_sessions s set cancel_turn_id = s.turn_id where s.task_id = p_task_id and s.id = v_session.id;
+    update task_sessions s set cancel_turn_id = s.turn_id, updated_at = greatest(clock_timestamp(), s.updated_at)
+    where s.task_id = p_task_id and s.id = v_session.id;
     perform session_changed(p_task_id, v_session.id);
   end if;
   return queue_of(p_task_id, v_session.id);

@@ -4,7 +4,9 @@ language plpgsql volatile
 set search_path = planledger, pg_temp
 as $$
 begin
-  update task_sessions s set state = 'RUNNING', failure = null, turn_id = p_dispatch_id, cancel_turn_id = null
+  update task_sessions s
+  set state = 'RUNNING', failure = null, turn_id = p_dispatch_id, cancel_turn_id = null,
+    updated_at = greatest(clock_timestamp(), s.updated_at)
   where s.task_id = p_task_id and s.id = p_session_id;
   perform session_changed(p_task_id, p_session_id);
 end

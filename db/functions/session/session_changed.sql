@@ -4,11 +4,9 @@ language plpgsql volatile
 set search_path = planledger, pg_temp
 as $$
 begin
-  update task_sessions s set updated_at = greatest(clock_timestamp(), s.updated_at)
-  where s.task_id = p_task_id and s.id = p_session_id;
   insert into events (task_id, kind, session_id) values (p_task_id, 'session.changed', p_session_id);
 end
 $$;
 
 comment on function planledger.session_changed(text, text) is
-  'Records that a session changed. The caller holds its lock.';
+  'Records that a session changed. The caller has set updated_at, and holds its lock.';

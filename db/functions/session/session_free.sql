@@ -4,7 +4,9 @@ language plpgsql volatile
 set search_path = planledger, pg_temp
 as $$
 begin
-  update task_sessions s set state = 'WAITING_FOR_INPUT', failure = left(nullif(p_failure, ''), 1000), cancel_turn_id = null
+  update task_sessions s
+  set state = 'WAITING_FOR_INPUT', failure = left(nullif(p_failure, ''), 1000), cancel_turn_id = null,
+    updated_at = greatest(clock_timestamp(), s.updated_at)
   where s.task_id = p_task_id and s.id = p_session_id and s.state = 'RUNNING';
   if found then
     perform session_changed(p_task_id, p_session_id);

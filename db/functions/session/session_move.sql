@@ -18,7 +18,8 @@ begin
     perform refuse('session_terminal', p_operation, p_task_id, jsonb_build_object('session_id', (p_session).id));
   end if;
   update task_sessions s
-  set state = p_state, failure = p_failure, is_primary = s.is_primary and v_accepts <> 'nothing'
+  set state = p_state, failure = p_failure, is_primary = s.is_primary and v_accepts <> 'nothing',
+    updated_at = greatest(clock_timestamp(), s.updated_at)
   where s.task_id = p_task_id and s.id = (p_session).id;
   perform session_changed(p_task_id, (p_session).id);
   if v_accepts = 'nothing' then

@@ -13,11 +13,13 @@ begin
   elsif v_session.is_primary then
     return v_session;
   end if;
-  update task_sessions s set is_primary = false where s.task_id = p_task_id and s.is_primary returning s.id into v_before;
+  update task_sessions s set is_primary = false, updated_at = greatest(clock_timestamp(), s.updated_at)
+  where s.task_id = p_task_id and s.is_primary returning s.id into v_before;
   if found then
     perform session_changed(p_task_id, v_before);
   end if;
-  update task_sessions s set is_primary = true where s.task_id = p_task_id and s.id = p_session_id;
+  update task_sessions s set is_primary = true, updated_at = greatest(clock_timestamp(), s.updated_at)
+  where s.task_id = p_task_id and s.id = p_session_id;
   perform session_changed(p_task_id, p_session_id);
   return session_of(p_task_id, p_session_id);
 end
