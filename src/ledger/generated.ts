@@ -288,6 +288,7 @@ export interface ReceiptReserveRow {
   agent_name: string | null;
   transport: string | null;
   agent_token: string | null;
+  has_attachments: boolean | null;
 }
 
 /** A row of `receipts_prune`. */
@@ -603,7 +604,7 @@ export interface Ledger {
   receiptMarkAttempted(values: { task_id: string | null; token: string | null; limit?: string | null | undefined }, options?: CallOptions): Promise<ReceiptMarkAttemptedRow>;
   /** Gives a reserved receipt back, because its prompt could not be made ready to go out (p_failure, for people): it is tried again later, five times in all, and answers pending or failed. Takes the task row and the session lock. Raises lease_lost, plan_busy, isolation_not_supported. */
   receiptRelease(values: { task_id: string | null; token: string | null; failure: string | null }, options?: CallOptions): Promise<ReceiptReleaseRow>;
-  /** Takes a receipt, with those that go out in one prompt with it, for p_lease (1 second to 1 hour): outcome reserved, with the token that the later calls need. held: another has it; waiting: its time or turn has not come; ended: it was attempted or is gone; elsewhere: another worker runs the agent of its session, and looks for it by agents_tend. p_holder (1 to 200 characters) names the worker, each process with a name of its own. Where a worker runs the agent (transport acp or passthrough) p_holder has the lease on it too, with agent_token. An entry of the queue is taken only from its head, by a session that waits for a prompt, which is busy from then on. Takes the session lock. Raises validation_error, plan_busy, isolation_not_supported. */
+  /** Takes a receipt, with those that go out in one prompt with it, for p_lease (1 second to 1 hour): outcome reserved, with the token that the later calls need, and whether the prompt has files (has_attachments). held: another has it; waiting: its time or turn has not come; ended: it was attempted or is gone; elsewhere: another worker runs the agent of its session, and looks for it by agents_tend. p_holder (1 to 200 characters) names the worker, each process with a name of its own. Where a worker runs the agent (transport acp or passthrough) p_holder has the lease on it too, with agent_token. An entry of the queue is taken only from its head, by a session that waits for a prompt, which is busy from then on. Takes the session lock. Raises validation_error, plan_busy, isolation_not_supported. */
   receiptReserve(values: { task_id: string | null; receipt_id: string | null; holder: string | null; lease?: string | null | undefined }, options?: CallOptions): Promise<ReceiptReserveRow>;
   /** Has a prompt that failed before it went out be tried again: one of a queue waits at its end, a direct message goes out when its session next waits for a prompt. Takes the lease (shared), admission and session locks. Raises validation_error (also for a prompt that may have arrived), task_unreachable, task_not_found, session_not_found, session_terminal, queue_full, plan_busy, isolation_not_supported. */
   receiptRetry(values: { principal: string; task_id: string | null; session_id: string | null; receipt_id: string | null }, options?: CallOptions): Promise<Receipt>;
