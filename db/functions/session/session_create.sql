@@ -28,8 +28,8 @@ begin
 
   perform admission_lock(c_operation, p_principal, p_task_id, 'task:write', p_plan => false);
   v_has_primary := exists (select from task_sessions s where s.task_id = p_task_id and s.is_primary);
-  if p_is_primary and v_has_primary then
-    update task_sessions s set is_primary = false where s.task_id = p_task_id and s.is_primary;
+  if p_is_primary then
+    perform session_demote(p_task_id);
   end if;
   insert into task_sessions (task_id, id, name, agent_name, transport, is_primary, state)
   values (p_task_id, v_id, p_name, coalesce(p_agent_name, p_name), p_transport, coalesce(p_is_primary, not v_has_primary),

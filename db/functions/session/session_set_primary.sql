@@ -6,18 +6,13 @@ as $$
 declare
   c_operation constant text := 'set_primary_session';
   v_session session := session_admit(c_operation, p_principal, p_task_id, p_session_id);
-  v_before text;
 begin
   if v_session.accepts = 'nothing' then
     perform refuse('session_terminal', c_operation, p_task_id, jsonb_build_object('session_id', p_session_id));
   elsif v_session.is_primary then
     return v_session;
   end if;
-  update task_sessions s set is_primary = false, updated_at = greatest(clock_timestamp(), s.updated_at)
-  where s.task_id = p_task_id and s.is_primary returning s.id into v_before;
-  if found then
-    perform session_changed(p_task_id, v_before);
-  end if;
+  perform session_demote(p_task_id);
   update task_sessions s set is_primary = true, updated_at = greatest(clock_timestamp(), s.updated_at)
   where s.task_id = p_task_id and s.id = p_session_id;
   perform session_changed(p_task_id, p_session_id);
