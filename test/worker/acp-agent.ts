@@ -1,17 +1,30 @@
 // An agent that speaks the Agent Client Protocol: it records each prompt in the file RECORD, and does what its text says.
-import { appendFileSync, readFileSync } from 'node:fs';
+// It is ready once the file START is there, answers `hold` once ANSWER is, and takes up to PAUSE milliseconds for a step.
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { agent, methods, ndJsonStream, PROTOCOL_VERSION } from '@agentclientprotocol/sdk';
 
 const record = (entry: object) => appendFileSync(process.env.RECORD ?? '', `${JSON.stringify(entry)}\n`);
+const pause = () => sleep(Math.random() * Number(process.env.PAUSE ?? 0));
 let cancel = () => {};
+
+/** Waits for a file, where one is named, and does what it says. */
+async function fileIsThere(file: string | undefined): Promise<void> {
+  if (file === undefined) return;
+  while (!existsSync(file)) await sleep(10);
+  if (readFileSync(file, 'utf8') === 'exit') process.exit(3);
+}
 
 record({ started: process.pid });
 agent({ name: 'recorder' })
-  .onRequest(methods.agent.initialize, () => ({
-    protocolVersion: PROTOCOL_VERSION,
-    agentCapabilities: { promptCapabilities: JSON.parse(process.env.TAKES ?? '{}') },
-  }))
+  .onRequest(methods.agent.initialize, async () => {
+    await fileIsThere(process.env.START);
+    return {
+      protocolVersion: PROTOCOL_VERSION,
+      agentCapabilities: { promptCapabilities: JSON.parse(process.env.TAKES ?? '{}') },
+    };
+  })
   .onRequest(methods.agent.session.new, () => ({ sessionId: 'one' }))
   .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
     const text = params.prompt.map((block) => (block.type === 'text' ? block.text : '')).join('');
@@ -31,7 +44,10 @@ agent({ name: 'recorder' })
       await say('going');
       process.exit(3);
     }
+    if (text === 'hold') await fileIsThere(process.env.ANSWER);
+    await pause();
     await say('I have ');
+    await pause();
     await say('it.');
     if (text !== 'wait') return { stopReason: 'end_turn' };
     await new Promise<void>((resolve) => {

@@ -7,6 +7,7 @@ import type { CommentSnapshot, PlanWriteAck } from '../../../src/ledger/generate
 import type { AppendConfiguration } from '../../support/workers/append.ts';
 import type { CallConfiguration } from '../../support/workers/call.ts';
 import type { CommentConfiguration } from '../../support/workers/comment.ts';
+import type { DeliverConfiguration } from '../../support/workers/deliver.ts';
 import type { GatewayConfiguration } from '../../support/workers/gateway.ts';
 import type { HoldConfiguration } from '../../support/workers/hold.ts';
 
@@ -19,6 +20,10 @@ export interface Report {
   answer?: PlanWriteAck;
   code?: string;
   url?: string;
+  pid?: number;
+  operation?: string;
+  outcome?: string;
+  msg?: string;
   client?: number;
   revision?: number;
   snapshot?: CommentSnapshot;
@@ -42,6 +47,7 @@ interface Configurations {
   append: AppendConfiguration;
   call: CallConfiguration;
   comment: CommentConfiguration;
+  deliver: DeliverConfiguration;
   gateway: GatewayConfiguration;
   hold: HoldConfiguration;
 }
