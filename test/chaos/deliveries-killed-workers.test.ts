@@ -14,7 +14,7 @@ test('workers killed at random points: of 200 prompts and more none is doubled o
   const fleet = await startFleet({ ...db, agents: recording.agents }, 3);
   const { principal, sessions } = await makeSessions(db.admin);
   const service = ledgerService(db.ledger, principal);
-  const over = () => fleet.killed.all >= 40 && told.accepted.size >= 200;
+  const over = () => fleet.killed.all >= 25 && told.accepted.size >= 200;
   const clients = sessions.map((session) => keepPrompting(service, session, told, over));
   while (!over()) {
     await sleep(Math.random() * 400);

@@ -52,6 +52,8 @@ interface Configurations {
   hold: HoldConfiguration;
 }
 
+// Without it a start is mostly compiling.
+const compileCache = fileURLToPath(new URL('../../../node_modules/.cache/planledger-compile', import.meta.url));
 const running = new Set<ChildProcess>();
 // A test that failed half-way leaves processes behind; no other test may meet them.
 afterEach(async () => {
@@ -66,7 +68,10 @@ export function startWorker<Entry extends keyof Configurations>(
   configuration: Configurations[Entry],
 ): Worker {
   const file = fileURLToPath(new URL(`../../support/workers/${entry}.ts`, import.meta.url));
-  const child = spawn(process.execPath, [file, JSON.stringify(configuration)], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [file, JSON.stringify(configuration)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
+  });
   running.add(child);
   const reports: Report[] = [];
   const watchers = new Set<() => void>();

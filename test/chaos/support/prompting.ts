@@ -97,7 +97,8 @@ export async function keepPrompting(
         if (replayed) told.replayed += 1;
       } catch (error) {
         const { code } = error as { code: string };
-        if (code === 'plan_comments_changed' || (code === 'session_not_promptable' && over())) told.refused.add(id);
+        const waits = code === 'queue_full' || code === 'session_not_promptable';
+        if (code === 'plan_comments_changed' || (waits && over())) told.refused.add(id);
         else if (code === 'session_not_promptable') action = 'queue';
         else if (code === 'queue_full') await sleep(20);
         else throw error;
