@@ -38,7 +38,7 @@ test('gateways killed while clients send: what is repeated until it is answered 
   const { token } = await tokenFor(db, principal);
   const gateways = await Promise.all([startGateway(), startGateway()]);
   let killed = 0;
-  const over = () => killed >= 40 && told.accepted.size >= 200;
+  const over = () => killed >= 20 && told.accepted.size >= 200;
   const clients = sessions.map(async (session, index) => {
     const client = openClient({ url: gateways[index % gateways.length]?.address ?? '', token });
     onTestFinished(() => client.close());
