@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { programVersion } from '../../version.ts';
 import { addCommentCommands } from './comment.ts';
+import { addDemoCommand } from './demo.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addEventCommands } from './events.ts';
 import { describeFailure, failureText, ObstacleError } from './failure.ts';
@@ -36,6 +37,7 @@ const program = new Command('planledger')
   .exitOverride();
 
 addStartCommand(program);
+addDemoCommand(program);
 addServeCommand(program);
 addWorkerCommand(program);
 addMcpCommand(program);
