@@ -17,6 +17,7 @@ export const pages = [
   'docs/performance.md',
   'docs/scaling.md',
   'docs/websocket.md',
+  'docs/agents.md',
 ] as const;
 
 export type Page = (typeof pages)[number];

@@ -17,6 +17,7 @@ export const executedBy: Partial<Record<Page, Record<string, string>>> = {
   'docs/hooks.md': { ts: 'library.test.ts', js: 'hooks.test.ts' },
   'docs/scaling.md': { sql: 'statements.test.ts' },
   'docs/websocket.md': { ts: 'library.test.ts' },
+  'docs/agents.md': { json: 'agents.test.ts', js: 'agents.test.ts' },
 };
 
 /** Blocks that no test executes, by their first line, and why. */
