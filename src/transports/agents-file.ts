@@ -9,6 +9,9 @@ const program = {
   env: z.record(z.string(), z.string()).default({}),
 };
 
+/** Agents that are programs of this machine are not given variables of such names. */
+const secretName = z.string().startsWith('PLANLEDGER_', 'a secret is in a variable whose name begins with PLANLEDGER_');
+
 const entrySchema = z.discriminatedUnion('transport', [
   z.strictObject({
     transport: z.literal('acp'),
@@ -22,7 +25,7 @@ const entrySchema = z.discriminatedUnion('transport', [
     ready: z.string().min(1).refine(isPattern, 'is not a regular expression').optional(),
     quiet_ms: z.int().min(1).max(10_000).default(1_000),
   }),
-  z.strictObject({ transport: z.literal('webhook'), url: z.url({ protocol: /^https?$/ }), secret_env: z.string() }),
+  z.strictObject({ transport: z.literal('webhook'), url: z.url({ protocol: /^https?$/ }), secret_env: secretName }),
 ]);
 
 /** How a worker reaches one agent. */

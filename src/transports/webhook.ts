@@ -18,6 +18,12 @@ export async function prepareWebhook({ url, secret_env }: WebhookEntry): Promise
   return { send: (prompt) => post(address, secret, socket, prompt), abandon: () => socket.destroy() };
 }
 
+/** The key of a secret as Standard Webhooks write it, `whsec_` and base64; of any other, its own bytes. */
+function keyOf(secret: string): Buffer {
+  const [, encoded] = /^whsec_(.+)$/.exec(secret) ?? [];
+  return encoded === undefined ? Buffer.from(secret) : Buffer.from(encoded, 'base64');
+}
+
 function connected(address: URL): Promise<Socket> {
   const secure = address.protocol === 'https:';
   const host = address.hostname.replace(/^\[|\]$/g, '');
@@ -45,7 +51,7 @@ function post(address: URL, secret: string, socket: Socket, prompt: Prompt): Pro
     })),
   });
   const timestamp = Math.floor(Date.now() / 1000);
-  const signature = createHmac('sha256', secret).update(`${prompt.id}.${timestamp}.${body}`).digest('base64');
+  const signature = createHmac('sha256', keyOf(secret)).update(`${prompt.id}.${timestamp}.${body}`).digest('base64');
   const { promise, resolve } = Promise.withResolvers<Sent>();
   const unknown = (why: string) => resolve({ outcome: 'unknown', failure: `The request broke off: ${why}.` });
   socket.removeAllListeners('error').setTimeout(0);

@@ -92,7 +92,8 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
     }
     if (leaving.has(agentToken)) throw new TransportError("The agent's process has just ended.");
     const { say, written } = speaker(seat.taskId, agentToken);
-    const agent = entry.transport === 'acp' ? startAcpAgent(entry, say) : startPassthroughAgent(entry, say);
+    const starting = entry.transport === 'acp' ? startAcpAgent(entry, say) : startPassthroughAgent(entry, say);
+    const agent = starting.then((started) => heardOut(started, written));
     running.set(agentToken, {
       seat: { ...seat, agentToken },
       agent,
@@ -206,6 +207,18 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
     const lost = thrown instanceof PlanledgerError && code === 'lease_lost';
     logger[lost ? 'debug' : 'warn']({ code, operation, task_id }, 'an agent cannot be tended');
   }
+}
+
+/** The same agent, whose turns end when what it said in them is in the transcript: what comes next stands behind it. */
+function heardOut(agent: Agent, written: () => Promise<void>): Agent {
+  return {
+    ...agent,
+    async send(prompt) {
+      const sent = await agent.send(prompt);
+      if (sent.outcome !== 'accepted' || sent.turn === undefined) return sent;
+      return { ...sent, turn: sent.turn.then((why) => written().then(() => why)) };
+    },
+  };
 }
 
 /** A failure as it is stored: people read it, and what a program printed may be anything. */

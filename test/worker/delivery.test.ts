@@ -199,7 +199,7 @@ test('an agent that cannot be started says so, is tried again, and fails its ses
 });
 
 test('a webhook gets the prompt signed and with its id; a refused connection is tried again, another status is not', async () => {
-  process.env.HOOK_SECRET = 'secret';
+  process.env.PLANLEDGER_HOOK_SECRET = 'secret';
   const got: { headers: Record<string, unknown>; body: string }[] = [];
   const server = createServer(async (request, response) => {
     const body = (await buffer(request)).toString();
@@ -210,7 +210,7 @@ test('a webhook gets the prompt signed and with its id; a refused connection is 
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const { on, session, waits, receipt } = await setting('webhook', 'hook');
-  start({ hook: { transport: 'webhook', url: `http://127.0.0.1:${port}/x`, secret_env: 'HOOK_SECRET' } });
+  start({ hook: { transport: 'webhook', url: `http://127.0.0.1:${port}/x`, secret_env: 'PLANLEDGER_HOOK_SECRET' } });
   await waits();
   const content = randomBytes(10 * 1_048_576);
   const file = { name: 'größe', media_type: 'application/x-data' };

@@ -8,6 +8,7 @@ begin
   set state = 'failed', failure = p_failure, ended_at = clock_timestamp(), lease_token = null, lease_expires_at = null
   where r.task_id = p_task_id and r.session_id = p_session_id and r.state in ('pending', 'reserved');
   if found then
+    perform transcript_add(p_task_id, p_session_id, 'system', 'notice', 'What had not gone out is not delivered. ' || p_failure);
     perform queue_changed(p_task_id, p_session_id);
   end if;
 end

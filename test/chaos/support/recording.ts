@@ -42,7 +42,7 @@ export async function startRecording(pauseMs: number): Promise<Recording> {
   return {
     agents: {
       acp: acpRecorder(record, { PAUSE: String(pauseMs) }),
-      webhook: { transport: 'webhook', url: `http://127.0.0.1:${port}`, secret_env: 'HOOK_SECRET' },
+      webhook: { transport: 'webhook', url: `http://127.0.0.1:${port}`, secret_env: 'PLANLEDGER_HOOK_SECRET' },
     },
     prompts: async () => (await lines()).flatMap(({ prompt }) => prompt ?? []),
     started: async () => (await lines()).flatMap(({ started }) => started ?? []),
