@@ -53,4 +53,4 @@ test('gateways killed while clients send: what is repeated until it is answered 
   await expectWhole(db.admin, { fleet, recording, told });
   expect(told.interrupted).toBeGreaterThan(killed / 2);
   expect(told.replayed).toBeGreaterThan(0);
-}, 150_000);
+}, 240_000);

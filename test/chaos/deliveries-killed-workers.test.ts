@@ -24,4 +24,4 @@ test('workers killed at random points: of 200 prompts and more none is doubled o
   await expectWhole(db.admin, { fleet, recording, told });
   expect(fleet.killed.reserved).toBeGreaterThan(0);
   expect(fleet.killed.attempted).toBeGreaterThan(0);
-}, 150_000);
+}, 240_000);

@@ -43,4 +43,4 @@ test('PostgreSQL restarted with 200 prompts and more under way: none is doubled 
   await expectWhole(admin, { fleet, recording, told });
   expect(told.interrupted).toBeGreaterThan(restarts);
   await Promise.all([admin.end(), app.end()]);
-}, 180_000);
+}, 240_000);
