@@ -10,6 +10,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { AgentEntry } from '../../src/transports/agents-file.ts';
 import { startWorker, type Worker } from '../../src/worker/worker.ts';
+import { holdPlanLock, untilWaiting } from '../chaos/support/locks.ts';
 import { makeCast, useDatabase } from '../support/fixture.ts';
 
 const db = useDatabase();
@@ -166,6 +167,33 @@ test('sending now cancels the turn, and goes out before the rest of the queue', 
   await db.ledger.queueSendNow({ ...on, entry_ids: [c.id, b.id] });
   await until(async () => expect(await prompts()).toEqual(['wait', 'c\n\nb', 'a']));
   await until(waits);
+});
+
+test('a session waits for the next prompt only once the last words of its agent are written', async () => {
+  const { on, session, waits } = await setting('acp', 'recorder');
+  start({ recorder: recorder() });
+  await until(waits);
+  await db.admin.unsafe(`
+    create function hold_words() returns trigger language plpgsql as $$
+    begin
+      perform pg_advisory_xact_lock(planledger.lock_key('plan', 'words'));
+      return new;
+    end $$;
+    create trigger hold_words before insert on planledger.session_messages for each row
+      when (new.role = 'agent') execute function hold_words()`);
+  const release = await holdPlanLock(db.admin, 'words');
+  await db.ledger.messageAdd({ ...on, client_message_id: '1', content: 'one' });
+  await db.ledger.queueAdd({ ...on, client_queue_id: '2', content: 'two' });
+  await untilWaiting(db.admin, 'planledger worker');
+  await until(async () => expect(await db.ledger.receiptList({ ...on, state: 'acknowledged' })).toHaveLength(1));
+  expect(await session()).toMatchObject({ state: 'RUNNING' });
+  await release();
+  await until(async () => expect(await prompts()).toEqual(['one', 'two']));
+  await until(waits);
+  expect((await db.ledger.messageList(on)).map(({ content }) => content)).toEqual([
+    ...['one', 'I have it.', 'two', 'I have it.'],
+  ]);
+  await db.admin.unsafe('drop function hold_words cascade');
 });
 
 test('two workers run one agent for a session, and the other takes over when its worker stops', async () => {

@@ -239,6 +239,19 @@ test('reconciliation gives expired reservations back, clears attempts nobody ack
   expect(await session()).toMatchObject({ state: 'WAITING_FOR_INPUT' });
 });
 
+test('an agent that ends before its prompt is acknowledged leaves a session that waits, and why', async () => {
+  const { on, session, receipt } = await setting('acp');
+  const { id } = await db.ledger.messageAdd({ ...on, client_message_id: 'm', content: 'go' });
+  const { lease_token, agent_token } = await reserve(on.task_id, id);
+  const prompt = { task_id: on.task_id, token: String(lease_token) };
+  await worker.receiptMarkAttempted(prompt);
+  await worker.agentEnd({ task_id: on.task_id, token: String(agent_token), failure: 'exit code 3' });
+  expect(await session()).toMatchObject({ state: 'RUNNING' });
+  await worker.receiptAcknowledge(prompt);
+  expect(await receipt(id)).toMatchObject({ state: 'acknowledged' });
+  expect(await session()).toMatchObject({ state: 'WAITING_FOR_INPUT', failure: 'exit code 3' });
+});
+
 test('entries are sent now in one prompt, before the others, with one transcript row', async () => {
   const { on, messages, receipt } = await setting();
   await db.ledger.queueAutoRunSet({ ...on, auto_run: false });
