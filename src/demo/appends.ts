@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { DemoError, programEnvironment, programFile } from './programs.ts';
+import { agentEnvironment } from '../transports/environment.ts';
+import { DemoError, programFile } from './programs.ts';
 
 /** An agent that adds sections to a plan. */
 export interface Appender {
@@ -35,7 +36,7 @@ export async function appendTogether(url: string, appenders: Appender[], signal:
 
 function start(url: string, { name, token, sections }: Appender) {
   const child: ChildProcess = spawn(process.execPath, [programFile('appender'), url, ...sections], {
-    env: programEnvironment({ TOKEN: token }),
+    env: agentEnvironment({ TOKEN: token }),
     stdio: 'pipe',
   });
   let said = '';

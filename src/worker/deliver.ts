@@ -25,31 +25,24 @@ export function createDelivery({ ledger, holder, logger, untilWritten }: Deliver
   return async (host: Host, task_id: string, receipt_id: string): Promise<void> => {
     const reserved = await ledger.receiptReserve({ task_id, receipt_id, holder });
     if (reserved.outcome !== 'reserved') return;
-    const token = reserved.lease_token ?? '';
+    const lease = { task_id, token: reserved.lease_token ?? '' };
     const log = logger.child({ task_id, receipt_id, session_id: reserved.session_id });
+
     let ready: Ready;
     let attachments: Prompt['attachments'];
     try {
-      attachments = reserved.has_attachments ? await ledger.receiptAttachments({ task_id, token }) : [];
+      attachments = reserved.has_attachments ? await ledger.receiptAttachments(lease) : [];
       ready = await host.prepare(seatOf(task_id, reserved));
     } catch (error) {
-      const failure = error instanceof TransportError ? shown(error.message) : 'The prompt could not be made ready.';
-      if (!(error instanceof TransportError)) {
-        log.warn({ code: toPlanledgerError(error, 'prepare', task_id).code }, 'a prompt cannot be made ready');
-      }
-      const { receipt_release } = await untilWritten(() => ledger.receiptRelease({ task_id, token, failure }), leaseMs);
-      log.info({ state: receipt_release }, 'given back');
+      await giveBack(lease, error, log);
       return;
     }
 
-    const markedAt = performance.now();
-    let marked: Awaited<ReturnType<Ledger['receiptMarkAttempted']>>;
-    try {
-      marked = await ledger.receiptMarkAttempted({ task_id, token });
-    } catch (error) {
+    const elapsed = stopwatch();
+    const marked = await ledger.receiptMarkAttempted(lease).catch((error: unknown) => {
       ready.abandon?.();
       throw error;
-    }
+    });
     if (marked.outcome !== 'attempted') return ready.abandon?.();
     const prompt: Prompt = {
       taskId: task_id,
@@ -60,38 +53,53 @@ export function createDelivery({ ledger, holder, logger, untilWritten }: Deliver
       attachments,
     };
     // A process that was stopped meanwhile may not have the lease any more, nor the agent the turn.
-    const late = performance.now() - markedAt > limitMs / 2;
+    const late = elapsed() > limitMs / 2;
+    if (late) ready.abandon?.();
     const sent: Sent = late
       ? { outcome: 'unknown', failure: 'The worker was held up before it sent the prompt.' }
       : await ready.send(prompt);
-    if (late) ready.abandon?.();
     log.info({ outcome: sent.outcome }, 'sent');
-    const left = limitMs - (performance.now() - markedAt);
-    if (sent.outcome !== 'accepted') {
-      const state = sent.outcome === 'refused' ? 'failed' : 'cleared';
-      await untilWritten(() => ledger.receiptEndAttempt({ task_id, token, state, failure: shown(sent.failure) }), left);
+    await settle(lease, sent, limitMs - elapsed());
+    if (sent.outcome === 'accepted' && sent.turn !== undefined && reserved.agent_token !== null) {
+      void endTurn({ task_id, token: reserved.agent_token, turn_id: prompt.id }, sent.turn, log);
+    }
+  };
+
+  async function giveBack(lease: Lease, error: unknown, log: Logger): Promise<void> {
+    const isOurs = error instanceof TransportError;
+    if (!isOurs) {
+      log.warn({ code: toPlanledgerError(error, 'prepare', lease.task_id).code }, 'a prompt cannot be made ready');
+    }
+    const failure = isOurs ? shown(error.message) : 'The prompt could not be made ready.';
+    const { receipt_release } = await untilWritten(() => ledger.receiptRelease({ ...lease, failure }), leaseMs);
+    log.info({ state: receipt_release }, 'given back');
+  }
+
+  async function settle(lease: Lease, sent: Sent, left: number): Promise<void> {
+    if (sent.outcome === 'accepted') {
+      await untilWritten(() => ledger.receiptAcknowledge(lease), left);
       return;
     }
-    await untilWritten(() => ledger.receiptAcknowledge({ task_id, token }), left);
-    const { agent_token } = reserved;
-    if (sent.turn === undefined || agent_token === null) return;
-    void sent.turn
-      .then((why) =>
-        untilWritten(
-          () =>
-            ledger.agentTurnEnd({
-              ...{ task_id, token: agent_token, turn_id: prompt.id },
-              failure: why === undefined ? undefined : shown(why),
-            }),
-          leaseMs,
-        ),
-      )
-      .catch((error: unknown) => {
-        const { code } = toPlanledgerError(error, 'end_turn', task_id);
-        // The agent ended meanwhile, and with it the turn.
-        if (code !== 'lease_lost') log.warn({ code }, 'the end of a turn cannot be written');
-      });
-  };
+    const state = sent.outcome === 'refused' ? 'failed' : 'cleared';
+    await untilWritten(() => ledger.receiptEndAttempt({ ...lease, state, failure: shown(sent.failure) }), left);
+  }
+
+  async function endTurn(of: Lease & { turn_id: string }, turn: Promise<string | undefined>, log: Logger) {
+    try {
+      const why = await turn;
+      const failure = why === undefined ? undefined : shown(why);
+      await untilWritten(() => ledger.agentTurnEnd({ ...of, failure }), leaseMs);
+    } catch (error) {
+      const { code } = toPlanledgerError(error, 'end_turn', of.task_id);
+      // The agent ended meanwhile, and with it the turn.
+      if (code !== 'lease_lost') log.warn({ code }, 'the end of a turn cannot be written');
+    }
+  }
+}
+
+interface Lease {
+  task_id: string;
+  token: string;
 }
 
 function seatOf(taskId: string, { session_id, agent_name, transport, agent_token }: ReceiptReserveRow) {
@@ -99,4 +107,10 @@ function seatOf(taskId: string, { session_id, agent_name, transport, agent_token
     ...{ taskId, sessionId: session_id ?? '', agentName: agent_name ?? '' },
     ...{ transport: transport ?? '', agentToken: agent_token },
   };
+}
+
+/** How many milliseconds have passed, by the clock that goes on while a machine sleeps and the one nobody sets. */
+function stopwatch(): () => number {
+  const began = { date: Date.now(), performance: performance.now() };
+  return () => Math.max(Date.now() - began.date, performance.now() - began.performance);
 }
