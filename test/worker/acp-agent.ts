@@ -40,6 +40,11 @@ agent({ name: 'recorder' })
         update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: said } },
       });
     if (text === 'refuse') throw new Error('no');
+    if (text.startsWith('shout')) {
+      process.stderr.write(`${text}\n`);
+      await say(text);
+      if (text.includes('exit')) process.exit(3);
+    }
     if (text === 'exit') {
       await say('going');
       process.exit(3);

@@ -11,6 +11,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { AgentEntry } from '../../src/transports/agents-file.ts';
 import { startWorker, type Worker } from '../../src/worker/worker.ts';
 import { holdPlanLock, untilWaiting } from '../chaos/support/locks.ts';
+import { canary } from '../sql/observe.ts';
 import { makeCast, useDatabase } from '../support/fixture.ts';
 
 const db = useDatabase();
@@ -167,6 +168,26 @@ test('sending now cancels the turn, and goes out before the rest of the queue', 
   await db.ledger.queueSendNow({ ...on, entry_ids: [c.id, b.id] });
   await until(async () => expect(await prompts()).toEqual(['wait', 'c\n\nb', 'a']));
   await until(waits);
+});
+
+test('whatever goes wrong, a worker’s log names tasks, sessions and receipts, and repeats no text', async () => {
+  const { on, session, receipt } = await setting('acp', 'recorder');
+  const webhook = { ...on, session_id: 'hook' };
+  await db.ledger.sessionCreate({ ...webhook, name: canary, agent_name: canary, transport: 'webhook' });
+  start({ recorder: recorder() });
+  await until(async () => expect((await session())?.state).toBe('WAITING_FOR_INPUT'));
+  const texts = [`shout ${canary}`, `shout exit ${canary}`, `refuse`, canary];
+  for (const [at, content] of texts.entries()) {
+    await db.ledger.queueAdd({ ...on, client_queue_id: `${at}`, content });
+  }
+  const stuck = await db.ledger.messageAdd({ ...webhook, client_message_id: canary, content: canary });
+  await until(async () => expect(await prompts()).toEqual(texts));
+  await until(async () => expect(await receipt(stuck.id)).toMatchObject({ failure: expect.stringContaining(canary) }));
+  await until(async () => expect((await session())?.state).toBe('WAITING_FOR_INPUT'));
+  const said = log.join('');
+  expect(said).toContain(on.task_id);
+  expect(said).toContain(stuck.id);
+  expect(said).not.toContain(canary);
 });
 
 test('a session waits for the next prompt only once the last words of its agent are written', async () => {
