@@ -5,8 +5,8 @@ import { buffer } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import mime from 'mime/lite';
 import type { Ledger } from '../../ledger/generated.ts';
+import type { On } from './caller.ts';
 import { UsageError } from './failure.ts';
-import type { On } from './prompt.ts';
 
 /** Has a command take files that go out with its prompt. */
 export function takesFiles(command: Command): Command {

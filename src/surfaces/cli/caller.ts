@@ -7,6 +7,12 @@ import { connect, type Sql } from '../../postgres/connect.ts';
 import { UsageError } from './failure.ts';
 import { defaultDataDir, findRunning } from './running.ts';
 
+/** The task, and who calls. */
+export interface On {
+  principal: string;
+  task_id: string;
+}
+
 /** Which database, and as whom. */
 export interface CallerOptions {
   databaseUrl?: string;

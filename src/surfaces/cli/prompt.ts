@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { CommentReference, Delivery, Ledger } from '../../ledger/generated.ts';
 import { takesFiles } from './attach.ts';
-import { type CallerOptions, callerOptions } from './caller.ts';
+import { type CallerOptions, callerOptions, type On } from './caller.ts';
 import { note, printJson, printLine } from './output.ts';
 import { pendingComment } from './pending-comment.ts';
 import { readText, type TextOptions, takesText } from './text-input.ts';
@@ -11,12 +11,6 @@ export interface PromptOptions extends CallerOptions, TextOptions {
   comment?: string[];
   attach?: string[];
   id?: string;
-}
-
-/** The task, and who calls. */
-export interface On {
-  principal: string;
-  task_id: string;
 }
 
 /** Has a command take a prompt: a text, comments to put before it, or both. */

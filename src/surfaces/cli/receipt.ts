@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { PlanledgerError } from '../../ledger/errors.ts';
 import type { Ledger, Receipt } from '../../ledger/generated.ts';
-import { asCaller, type CallerOptions, callerOptions } from './caller.ts';
+import { asCaller, type CallerOptions, callerOptions, type On } from './caller.ts';
 import { note, printJson, printLine, printTable, short, when } from './output.ts';
-import type { On } from './prompt.ts';
 import { linesOf } from './transcript.ts';
 
 interface ListOptions extends CallerOptions {

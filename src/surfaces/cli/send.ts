@@ -3,11 +3,10 @@ import type { Command } from 'commander';
 import { PlanledgerError } from '../../ledger/errors.ts';
 import type { Delivery, Ledger, Session } from '../../ledger/generated.ts';
 import { stageFiles } from './attach.ts';
-import { asCaller } from './caller.ts';
+import { asCaller, type On } from './caller.ts';
 import {
   acceptedCommand,
   earlierDelivery,
-  type On,
   type PromptOptions,
   printDelivery,
   promptCommand,
