@@ -21,13 +21,23 @@ import { type Agent, type Prompt, type Say, type Sent, TransportError } from './
 const startMs = 40_000;
 const acceptMs = 10_000;
 const stopMs = 3_000;
+const lastWordsMs = 1_000;
 
-/** Starts the process of an agent and opens its session. @throws TransportError */
-export async function startAcpAgent(entry: AcpEntry, say: Say): Promise<Agent> {
+/**
+ * Starts the process of an agent and opens its session.
+ *
+ * @param signal Ends the process while it is starting.
+ * @throws TransportError
+ */
+export async function startAcpAgent(entry: AcpEntry, say: Say, signal: AbortSignal): Promise<Agent> {
   const child = await spawned(entry);
   const stderr = lastLine(child);
   const links = createLinkedFiles();
-  const ended = once(child, 'close').then(async ([code, signal]) => {
+  const ended = once(child, 'exit').then(async ([code, signal]) => {
+    // What it has started may hold its output open, and has no worker any more.
+    await Promise.race([once(child, 'close'), sleep(lastWordsMs, undefined, { ref: false })]);
+    kill(child, 'SIGKILL');
+    for (const stream of child.stdio) stream?.destroy();
     await links.remove();
     const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
     return `The agent's process ended ${how}${stderr() === '' ? '.' : `: ${stderr()}`}`;
@@ -49,13 +59,17 @@ export async function startAcpAgent(entry: AcpEntry, say: Say): Promise<Agent> {
       ),
     );
   connection.closed.catch(() => {}); // the process ends with it, and says why
+  const endAtOnce = () => kill(child, 'SIGKILL');
+  signal.addEventListener('abort', endAtOnce);
+  if (signal.aborted) endAtOnce();
   const opened = await Promise.race([
     open(connection.agent, entry),
     ended.then((why) => new TransportError(why)),
     sleep(startMs, new TransportError('The agent did not answer when it was started.'), { ref: false }),
   ]).catch((error: Error) => new TransportError(`The agent could not be started: ${error.message}`));
+  signal.removeEventListener('abort', endAtOnce);
   if (opened instanceof TransportError) {
-    child.kill('SIGKILL');
+    endAtOnce();
     throw opened;
   }
   const { sessionId, capabilities } = opened;
@@ -66,8 +80,9 @@ export async function startAcpAgent(entry: AcpEntry, say: Say): Promise<Agent> {
     cancel: () => void connection.agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {}),
     async stop() {
       child.stdin?.end();
-      child.kill('SIGTERM');
-      if ((await Promise.race([ended, sleep(stopMs, 'late', { ref: false })])) === 'late') child.kill('SIGKILL');
+      kill(child, 'SIGTERM');
+      await Promise.race([ended, sleep(stopMs, undefined, { ref: false })]);
+      kill(child, 'SIGKILL');
       await ended;
     },
   };
@@ -115,7 +130,8 @@ function refusal({ message }: RequestError): string {
 }
 
 async function spawned({ command, args, cwd, env }: AcpEntry): Promise<ChildProcess> {
-  const child = spawn(command, args, { cwd, env: agentEnvironment(env), stdio: 'pipe' });
+  // In a group of its own, which Ctrl-C in the worker's terminal does not reach.
+  const child = spawn(command, args, { cwd, env: agentEnvironment(env), stdio: 'pipe', detached: true });
   child.stdin.on('error', () => {}); // its end says why
   const failed = once(child, 'error').then(([error]) => error as Error);
   const why = await Promise.race([failed, once(child, 'spawn')]);
@@ -139,6 +155,13 @@ function choice(options: PermissionOption[], wanted: AcpEntry['permissions']) {
   return option === undefined
     ? ({ outcome: 'cancelled' } as const)
     : ({ outcome: 'selected', optionId: option.optionId } as const);
+}
+
+/** Signals the program and what it has started, as far as they are there. */
+function kill({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {} // nobody of its group is left
 }
 
 /** What the program said last of what went wrong. */

@@ -15,8 +15,13 @@ const pasted = (text: string) => `\x1b[200~${text}\x1b[201~`;
 const enter = '\r';
 const interrupt = '\x03';
 
-/** Starts a terminal program, and waits until it waits for a prompt. @throws TransportError */
-export async function startPassthroughAgent(entry: PassthroughEntry, say: Say): Promise<Agent> {
+/**
+ * Starts a terminal program, and waits until it waits for a prompt.
+ *
+ * @param signal Ends the program while it is starting.
+ * @throws TransportError
+ */
+export async function startPassthroughAgent(entry: PassthroughEntry, say: Say, signal: AbortSignal): Promise<Agent> {
   const screen = createScreen(entry);
   const output = createTerminalOutput(say);
   const terminal = await openTerminal(entry, (text) => {
@@ -27,11 +32,16 @@ export async function startPassthroughAgent(entry: PassthroughEntry, say: Say): 
     output.flush();
     return why;
   });
+  const endAtOnce = () => terminal.signal('SIGKILL');
+  signal.addEventListener('abort', endAtOnce);
+  if (signal.aborted) endAtOnce();
   try {
     await waits();
   } catch (error) {
     await stop();
     throw error;
+  } finally {
+    signal.removeEventListener('abort', endAtOnce);
   }
   return { waits, send, cancel: () => void terminal.write(interrupt, keyMs), stop, ended };
 

@@ -48,6 +48,8 @@ export interface Host {
 interface Running {
   seat: Seat & { agentToken: string };
   agent: Promise<Agent>;
+  /** Ends it while it is starting. */
+  starting: AbortController;
   /** Settles when what it has said is in the transcript. */
   written(): Promise<void>;
   since: number;
@@ -92,11 +94,16 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
     }
     if (leaving.has(agentToken)) throw new TransportError("The agent's process has just ended.");
     const { say, written } = speaker(seat.taskId, agentToken);
-    const starting = entry.transport === 'acp' ? startAcpAgent(entry, say) : startPassthroughAgent(entry, say);
-    const agent = starting.then((started) => heardOut(started, written));
+    const starting = new AbortController();
+    const started =
+      entry.transport === 'acp'
+        ? startAcpAgent(entry, say, starting.signal)
+        : startPassthroughAgent(entry, say, starting.signal);
+    const agent = started.then((one) => heardOut(one, written));
     running.set(agentToken, {
       seat: { ...seat, agentToken },
       agent,
+      starting,
       written,
       since: performance.now(),
       cancelled: null,
@@ -190,6 +197,7 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
     if (found === undefined) return;
     running.delete(token);
     const { taskId: task_id } = found.seat;
+    found.starting.abort();
     await found.agent.then((agent) => agent.stop()).catch(() => {}); // one that could not start has ended
     await Promise.race([found.written(), sleep(lastWordsMs, undefined, { ref: false })]);
     await ledger.agentEnd({ task_id, token }).catch((error: unknown) => report(error, task_id));

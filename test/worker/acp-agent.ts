@@ -1,5 +1,6 @@
 // An agent that speaks the Agent Client Protocol: it records each prompt in the file RECORD, and does what its text says.
 // It is ready once the file START is there, answers `hold` once ANSWER is, and takes up to PAUSE milliseconds for a step.
+import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -44,6 +45,11 @@ agent({ name: 'recorder' })
       process.stderr.write(`${text}\n`);
       await say(text);
       if (text.includes('exit')) process.exit(3);
+    }
+    if (text === 'fork') {
+      const left = spawn('sleep', ['1000'], { stdio: 'inherit' });
+      record({ forked: left.pid });
+      process.exit(3);
     }
     if (text === 'exit') {
       await say('going');

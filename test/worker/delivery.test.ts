@@ -170,6 +170,33 @@ test('sending now cancels the turn, and goes out before the rest of the queue', 
   await until(waits);
 });
 
+test('an agent that ends leaves nothing behind, and what it started does not keep its session', async () => {
+  const { on, waits, session } = await setting('acp', 'recorder');
+  const worker = start({ recorder: recorder() });
+  await until(waits);
+  await db.ledger.queueAdd({ ...on, client_queue_id: '1', content: 'fork' });
+  await db.ledger.queueAdd({ ...on, client_queue_id: '2', content: 'after' });
+  await until(async () => expect(await prompts()).toEqual(['fork', 'after']));
+  await until(async () => expect((await session())?.state).toBe('WAITING_FOR_INPUT'));
+  const pids = (await recorded()).flatMap(({ started, forked }) => started ?? forked ?? []);
+  expect(pids).toHaveLength(3);
+  await worker.close();
+  for (const pid of pids) await until(async () => expect(() => process.kill(pid, 0)).toThrow());
+});
+
+test('a worker stops at once, though an agent is starting', async () => {
+  const { on } = await setting('acp', 'recorder');
+  const agent = recorder();
+  const never = path.join(path.dirname(record), 'never');
+  const worker = start({ recorder: { ...agent, env: { RECORD: record, START: never } } as AgentEntry });
+  await until(async () => expect(await recorded()).toMatchObject([{ started: expect.any(Number) }]));
+  const began = performance.now();
+  await worker.close();
+  expect(performance.now() - began).toBeLessThan(8_000);
+  const [left] = await db.admin`select count(*)::int as n from planledger.session_agents where task_id = ${on.task_id}`;
+  expect(left).toEqual({ n: 0 });
+});
+
 test('whatever goes wrong, a worker’s log names tasks, sessions and receipts, and repeats no text', async () => {
   const { on, session, receipt } = await setting('acp', 'recorder');
   const webhook = { ...on, session_id: 'hook' };

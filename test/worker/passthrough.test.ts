@@ -42,7 +42,11 @@ const terminal = (env: Record<string, string> = {}): PassthroughEntry => ({
 /** An agent without a worker, and what it says. */
 async function run(entry: PassthroughEntry) {
   const said: string[] = [];
-  const agent = await startPassthroughAgent(entry, (kind, content) => void said.push(`${kind}: ${content}`));
+  const agent = await startPassthroughAgent(
+    entry,
+    (kind, content) => void said.push(`${kind}: ${content}`),
+    new AbortController().signal,
+  );
   alone.push(agent);
   return { agent, said };
 }
