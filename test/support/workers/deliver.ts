@@ -13,7 +13,7 @@ export interface DeliverConfiguration {
 
 const { url, agents, level = 'error' } = configuration<DeliverConfiguration>();
 const test = listen();
-process.env.HOOK_SECRET = 'secret';
+process.env.PLANLEDGER_HOOK_SECRET = 'secret';
 const logger = pino({ level }, { write: (line) => report('logged', JSON.parse(line)) });
 const worker = startWorker({ databaseUrl: url, logger, agents: new Map(Object.entries(agents)) });
 report('ready', { pid: process.pid });
