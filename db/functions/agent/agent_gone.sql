@@ -6,6 +6,7 @@ as $$
 declare
   c_operation constant text := 'end_agent';
   c_attempts constant integer := 5;
+  v_cut text := coalesce(left(nullif(p_failure, ''), 1000), 'The worker stopped before the turn ended.');
   v_attempts integer;
 begin
   if (p_session).state in ('CREATED', 'STARTING') then
@@ -25,7 +26,8 @@ begin
       select from receipts r
       where r.task_id = p_task_id and r.session_id = (p_session).id and r.dispatch_id = (p_session).turn_id
         and r.state in ('pending', 'reserved', 'attempted')) then
-      perform session_free(p_task_id, (p_session).id, coalesce(p_failure, 'The worker stopped before the turn ended.'));
+      perform transcript_add(p_task_id, (p_session).id, 'system', 'notice', v_cut);
+      perform session_free(p_task_id, (p_session).id, (p_session).turn_id, v_cut);
     elsif p_failure is not null then
       perform session_move(c_operation, p_task_id, p_session, (p_session).state, p_failure);
     end if;

@@ -7,9 +7,10 @@ declare
   c_operation constant text := 'end_turn';
   v_session session := agent_of_lease(c_operation, p_task_id, p_token);
 begin
-  if v_session.turn_id = p_turn_id then
-    perform session_free(p_task_id, v_session.id, p_failure);
+  if v_session.turn_id = p_turn_id and v_session.state = 'RUNNING' and p_failure <> '' then
+    perform transcript_add(p_task_id, v_session.id, 'system', 'notice', left(p_failure, 1000));
   end if;
+  perform session_free(p_task_id, v_session.id, p_turn_id, p_failure);
 end
 $$;
 

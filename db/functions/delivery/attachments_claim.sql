@@ -22,10 +22,8 @@ begin
   select count(*), coalesce(sum(c.bytes), 0) into v_claimed, v_bytes from claimed c;
   if v_claimed <> cardinality(p_attachment_ids) then
     perform refuse('attachment_not_found', p_operation, p_task_id);
-  elsif v_bytes > 26214400 then
-    perform refuse_argument('attachments', 'The files of one message have at most 26,214,400 bytes in all.',
-      p_operation, p_task_id, true);
   end if;
+  perform attachments_size_check(p_operation, p_task_id, 'attachments', v_bytes);
 end
 $$;
 

@@ -43,7 +43,11 @@ begin
   if cardinality(v_references.ids) > 0 then
     perform reach(p_operation, p_principal, p_task_id, 'plan:write');
   end if;
-  v_request_sha256 := delivery_digest(p_session_id, p_content, p_references, p_attachment_ids, p_plan_mode, p_require_primary);
+  if p_rerouted_session_id is not null and p_lease is null then
+    perform refuse_argument('rerouted_session_id', 'rerouted_session_id is for turn-start hooks, and needs lease.',
+      p_operation, p_task_id, true);
+  end if;
+  v_request_sha256 := delivery_digest(p_session_id, p_content, v_references, p_attachment_ids, p_plan_mode, p_require_primary);
 
   perform admission_lock(p_operation, p_principal, p_task_id, 'task:write', p_plan => false, p_lease => p_lease);
   v_delivery := delivery_replay(p_operation, p_principal, p_task_id, p_client_id, v_request_sha256);

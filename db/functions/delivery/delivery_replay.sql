@@ -19,7 +19,8 @@ begin
   elsif v_stored.principal_id <> p_principal or v_stored.request_sha256 <> p_request_sha256 then
     perform refuse('idempotency_conflict', p_operation, p_task_id,
       jsonb_build_object('request_id', p_client_id)
-        || case when v_stored.principal_id = p_principal then jsonb_build_object('delivery_id', v_stored.id) else '{}' end);
+        || case when v_stored.principal_id = p_principal then jsonb_build_object('delivery_id', v_stored.id,
+          'session_id', v_stored.session_id, 'action', v_stored.action) else '{}' end);
   end if;
   return delivery_of(p_task_id, p_client_id, true);
 end

@@ -11,7 +11,15 @@ declare
   v_found comment_references;
   c_problem constant text := 'plan_comment_refs must be a list of {"id": UUID, "version": number}, at most 100.';
 begin
-  if jsonb_typeof(p_references) is distinct from 'array' or jsonb_array_length(p_references) > 100 then
+  if p_references is null then
+    return ('{}', '{}')::comment_references;
+  elsif jsonb_typeof(p_references) <> 'array' or jsonb_array_length(p_references) > 100
+    or exists (
+      select from jsonb_array_elements(p_references) r
+      where case when jsonb_typeof(r) <> 'object' then true
+        else jsonb_typeof(r -> 'id') is distinct from 'string' or jsonb_typeof(r -> 'version') is distinct from 'number'
+          or r - '{id,version}'::text[] <> '{}' end)
+  then
     perform refuse_argument('plan_comment_refs', c_problem, p_operation, p_task_id, false);
   end if;
   begin
@@ -31,4 +39,4 @@ end
 $$;
 
 comment on function planledger.references_check(text, text, jsonb) is
-  'Takes p_references, a list of {id, version}, apart; refuses (validation_error) what is none.';
+  'Takes p_references, a list of {id, version}, apart (null: none); refuses (validation_error) what is none.';

@@ -11,7 +11,7 @@ select
   case when r.lease_token is not null then r.lease_holder::text end as lease_holder,
   r.lease_expires_at,
   r.state = 'failed' and r.attempted_at is null
-    and s.state not in ('COMPLETED', 'FAILED', 'CANCELLED') as retryable,
+    and r.dismissed_at is null and s.state not in ('COMPLETED', 'FAILED', 'CANCELLED') as retryable,
   r.failure::text as failure,
   r.created_at,
   r.attempted_at,
@@ -30,7 +30,7 @@ comment on column planledger.receipt_status.dispatch_id is 'The prompt it goes o
 comment on column planledger.receipt_status.not_before is 'When it may be tried again, after it failed to go out.';
 comment on column planledger.receipt_status.lease_holder is 'The worker that has it now.';
 comment on column planledger.receipt_status.lease_expires_at is 'When that worker''s lease ends by itself.';
-comment on column planledger.receipt_status.retryable is 'Whether receipt_retry takes it: it failed before it went out, and its session has not ended.';
+comment on column planledger.receipt_status.retryable is 'Whether receipt_retry takes it: it failed before it went out, its session has not ended, and nobody has dismissed it.';
 comment on column planledger.receipt_status.failure is 'What went wrong last.';
 comment on column planledger.receipt_status.created_at is 'When the prompt was accepted.';
 comment on column planledger.receipt_status.attempted_at is 'When it was about to be sent.';

@@ -25,7 +25,8 @@ begin
   select (p_receipt).task_id, v_id, (p_receipt).session_id, 'user', string_agg(e.content, e'\n\n' order by e.place),
     case count(*) when 1 then min(d.client_id) end,
     coalesce(jsonb_path_query_array(jsonb_agg(e.comments order by e.place), '$[*][*]'), '[]'),
-    bool_or(e.plan_mode), (array_agg(e.author_id order by e.place))[1], (array_agg(e.author_name order by e.place))[1]
+    bool_or(e.plan_mode), case count(distinct e.author_id) when 1 then (array_agg(e.author_id))[1] end,
+    left(string_agg(distinct e.author_name, ', '), 200)
   from entries e join requests d on d.id = e.id;
   insert into events (task_id, kind, session_id, message_id)
   values ((p_receipt).task_id, 'message.added', (p_receipt).session_id, v_id);

@@ -23,7 +23,7 @@ begin
   where q.task_id = p_task_id and q.id = (p_entry).id;
   insert into deliveries (task_id, client_id, session_id, action, principal_id, request_sha256, joined_id)
   values (p_task_id, p_client_id, (p_session).id, 'queue', p_principal,
-    delivery_digest(p_session_id, p_content, '[]', '{}', false, false), (p_entry).id);
+    delivery_digest(p_session_id, p_content, ('{}', '{}')::comment_references, '{}', false, false), (p_entry).id);
   perform queue_changed(p_task_id, (p_session).id);
   return delivery_of(p_task_id, p_client_id);
 end

@@ -23,13 +23,15 @@ begin
     perform refuse('session_terminal', c_operation, p_task_id, v_facts);
   elsif p_turn_id is not null and p_turn_id <> v_session.turn_id then
     perform refuse('queue_changed', c_operation, p_task_id, v_facts);
-  elsif v_session.accepts = 'queue' and not (v_session.state = 'RUNNING' and v_session.transport = 'acp') then
+  elsif v_session.accepts = 'queue' and not (v_session.state = 'RUNNING' and v_session.transport is not distinct from 'acp') then
     perform refuse('session_not_promptable', c_operation, p_task_id, v_facts);
   end if;
 
   select array_agg((queue_entry_find(c_operation, p_task_id, v_session.id, g.id)).content::text order by g.place)
   into v_contents from unnest(p_entry_ids) with ordinality as g (id, place);
   perform prompt_size_check(c_operation, p_task_id, array_to_string(v_contents, e'\n\n'));
+  perform attachments_size_check(c_operation, p_task_id, 'entry_ids', (
+    select sum(octet_length(a.content)) from attachments a where a.task_id = p_task_id and a.delivery_id = any (p_entry_ids)));
   update receipts r set dispatch_id = v_dispatch_id, dispatch_place = g.place, not_before = '-infinity'
   from unnest(p_entry_ids) with ordinality as g (id, place)
   where r.task_id = p_task_id and r.id = g.id;

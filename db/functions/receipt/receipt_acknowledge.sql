@@ -14,11 +14,12 @@ begin
   v_session := session_of(p_task_id, v_receipt.session_id);
   if v_session.transport = 'webhook' then
     -- Of what it does with a prompt, an agent that is called over HTTP says nothing here.
-    perform session_free(p_task_id, v_session.id);
+    perform session_free(p_task_id, v_session.id, v_receipt.dispatch_id);
   elsif v_session.transport is not null
     and not exists (select from session_agents a where a.task_id = p_task_id and a.session_id = v_session.id) then
     -- The agent took the prompt and has ended before this was written.
-    perform session_free(p_task_id, v_session.id, coalesce(v_session.failure, 'The worker stopped before the turn ended.'));
+    perform session_free(p_task_id, v_session.id, v_receipt.dispatch_id,
+      coalesce(v_session.failure, 'The worker stopped before the turn ended.'));
   end if;
 end
 $$;

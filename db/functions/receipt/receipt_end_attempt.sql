@@ -13,7 +13,7 @@ begin
   end if;
   v_receipt := receipts_of_lease(c_operation, p_task_id, p_token, 'attempted');
   perform receipts_end(v_receipt, p_state, p_failure);
-  perform session_free(p_task_id, v_receipt.session_id, p_failure);
+  perform session_free(p_task_id, v_receipt.session_id, v_receipt.dispatch_id, p_failure);
 end
 $$;
 

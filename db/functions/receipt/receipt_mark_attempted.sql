@@ -12,6 +12,7 @@ as $$
 declare
   c_operation constant text := 'mark_attempted';
   v_receipt receipts;
+  v_session session;
   v_refusal text;
 begin
   perform require_read_committed(c_operation, p_task_id);
@@ -19,16 +20,22 @@ begin
     perform refuse_argument('limit', 'limit must be 1 second to 1 hour.', c_operation, p_task_id, false);
   end if;
   v_receipt := receipts_of_lease(c_operation, p_task_id, p_token, 'reserved');
-  select case when session_accepts(s.state) = 'nothing' then 'The session had ended.'
+  v_session := session_of(p_task_id, v_receipt.session_id);
+  select case when v_session.accepts = 'nothing' then 'The session had ended.'
     when t.archived_at is not null then 'The task was archived.' end
-  into v_refusal
-  from tasks t join task_sessions s on s.task_id = t.id
-  where t.id = p_task_id and s.id = v_receipt.session_id;
+  into v_refusal from tasks t where t.id = p_task_id;
   if v_refusal is not null then
     perform receipts_end(v_receipt, 'failed', v_refusal);
     perform queue_changed(p_task_id, v_receipt.session_id);
-    perform session_free(p_task_id, v_receipt.session_id, v_refusal);
+    perform session_free(p_task_id, v_receipt.session_id, v_receipt.dispatch_id, v_refusal);
     return query select 'refused', null::uuid, null, null::boolean, null::uuid[];
+    return;
+  elsif v_session.accepts = 'direct' then
+    -- Somebody said that the session waits, while this was made ready.
+    perform session_begin_turn(p_task_id, v_session.id, v_receipt.dispatch_id);
+  elsif v_session.turn_id <> v_receipt.dispatch_id then
+    perform receipts_put_back(v_receipt, 'The session began another turn.');
+    return query select 'postponed', null::uuid, null, null::boolean, null::uuid[];
     return;
   end if;
 
@@ -46,4 +53,4 @@ end
 $$;
 
 comment on function planledger.receipt_mark_attempted(text, uuid, interval) is
-  'Says that the prompt of a reserved receipt goes out now, writes it into the transcript and answers it: outcome attempted. After that it is acknowledged within p_limit (1 second to 1 hour), or cleared. refused: the task was archived or the session ended; the receipt failed. Takes the task row and the session lock. Raises lease_lost, validation_error, plan_busy, isolation_not_supported.';
+  'Says that the prompt of a reserved receipt goes out now, writes it into the transcript and answers it: outcome attempted. After that it is acknowledged within p_limit (1 second to 1 hour), or cleared. refused: the task was archived or the session ended; the receipt failed. postponed: the session is in another turn; the receipt is given back. Takes the task row and the session lock. Raises lease_lost, validation_error, plan_busy, isolation_not_supported.';

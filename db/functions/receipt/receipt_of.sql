@@ -7,7 +7,8 @@ declare
   v_receipt receipt;
 begin
   select r.id, r.task_id, r.session_id, d.client_id, d.action, r.state, r.attempts,
-    r.state = 'failed' and r.attempted_at is null and session_accepts(s.state) <> 'nothing', r.failure,
+    r.state = 'failed' and r.attempted_at is null and r.dismissed_at is null
+      and session_accepts(s.state) <> 'nothing', r.failure,
     case when r.lease_token is not null then r.lease_holder end, r.lease_expires_at, nullif(r.not_before, '-infinity'),
     r.created_at, r.attempted_at, r.ended_at, r.dismissed_at
   into v_receipt

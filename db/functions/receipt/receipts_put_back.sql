@@ -23,7 +23,7 @@ begin
   end if;
   perform queue_changed(v_task_id, (p_receipt).session_id);
   if v_spent or (select r.dispatch_id is null from receipts r where r.task_id = v_task_id and r.id = (p_receipt).id) then
-    perform session_free(v_task_id, (p_receipt).session_id, p_failure);
+    perform session_free(v_task_id, (p_receipt).session_id, (p_receipt).dispatch_id, p_failure);
   end if;
   return case when v_spent then 'failed' else 'pending' end;
 end

@@ -37,7 +37,7 @@ begin
         released := released + 1;
       else
         perform receipts_end(v_receipt, 'cleared', 'The worker that sent it did not come back.');
-        perform session_free(v_session.task_id, v_session.session_id, 'Whether the agent has the last prompt is not known.');
+        perform session_free(v_session.task_id, v_session.session_id, v_receipt.dispatch_id, 'Whether the agent has the last prompt is not known.');
         cleared := cleared + 1;
       end if;
     end loop;
