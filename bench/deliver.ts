@@ -91,6 +91,7 @@ function deliveryTasks(sql: Sql, sent: string[]): TaskList {
         return { outcome: 'accepted' };
       },
     }),
+    letGo: async () => {},
     start: async () => {},
     look: () => {},
     close: async () => {},

@@ -73,7 +73,7 @@ grant execute on function
   planledger.agent_say(text, uuid, text, text, uuid),
   planledger.agent_turn_end(text, uuid, uuid, text),
   planledger.agent_end(text, uuid, text),
-  planledger.agents_tend(text, interval),
+  planledger.agents_tend(text, uuid[], interval),
   planledger.receipt_attachments(text, uuid),
   planledger.receipt_reserve(text, uuid, text, interval),
   planledger.receipt_mark_attempted(text, uuid, interval),

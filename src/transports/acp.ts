@@ -20,6 +20,7 @@ import { type Agent, type Prompt, type Say, type Sent, TransportError } from './
 
 const startMs = 40_000;
 const acceptMs = 10_000;
+const writeMs = 60_000;
 const stopMs = 3_000;
 const lastWordsMs = 1_000;
 
@@ -63,7 +64,10 @@ export async function startAcpAgent(entry: AcpEntry, say: Say, signal: AbortSign
   signal.addEventListener('abort', endAtOnce);
   if (signal.aborted) endAtOnce();
   const opened = await Promise.race([
-    open(connection.agent, entry),
+    // A process that ends says better why.
+    open(connection.agent, entry).catch((error: Error) =>
+      sleep(2 * lastWordsMs, error).then((late) => Promise.reject(late)),
+    ),
     ended.then((why) => new TransportError(why)),
     sleep(startMs, new TransportError('The agent did not answer when it was started.'), { ref: false }),
   ]).catch((error: Error) => new TransportError(`The agent could not be started: ${error.message}`));
@@ -94,6 +98,7 @@ export async function startAcpAgent(entry: AcpEntry, say: Say, signal: AbortSign
     } catch (error) {
       return { outcome: 'refused', failure: `The files cannot be given to the agent: ${(error as Error).message}.` };
     }
+    speech.begin();
     const first = new Promise<void>((resolve) => {
       heard = resolve;
     });
@@ -104,12 +109,16 @@ export async function startAcpAgent(entry: AcpEntry, say: Say, signal: AbortSign
     const turn = answer.then(async (end) => {
       speech.flush();
       if ('stopReason' in end) return stops[end.stopReason];
-      return end.error instanceof RequestError ? refusal(end.error) : new Promise<never>(() => {}); // the process ends
+      if (end.error instanceof RequestError) return refusal(end.error);
+      // Its process ends, or speaks the protocol no more and is ended.
+      await Promise.race([ended, sleep(lastWordsMs, undefined, { ref: false })]);
+      kill(child, 'SIGKILL');
+      return new Promise<never>(() => {});
     });
     const accepted: Sent = { outcome: 'accepted', turn };
     return Promise.race([
       first.then(() => accepted),
-      sleep(acceptMs, accepted, { ref: false }),
+      isWritten().then((written) => (written ? accepted : neverRead)),
       answer.then(async (end): Promise<Sent> => {
         if ('stopReason' in end) return accepted;
         if (end.error instanceof RequestError) return { outcome: 'refused', failure: refusal(end.error) };
@@ -117,7 +126,20 @@ export async function startAcpAgent(entry: AcpEntry, say: Say, signal: AbortSign
       }),
     ]);
   }
+
+  /** Whether all of a request was taken by a process that still lives after a while. One that takes half of it is ended. */
+  async function isWritten(): Promise<boolean> {
+    await sleep(acceptMs, undefined, { ref: false });
+    for (const end = performance.now() + writeMs; performance.now() < end; ) {
+      if (child.stdin?.writableLength === 0) return true;
+      await sleep(100, undefined, { ref: false });
+    }
+    kill(child, 'SIGKILL');
+    return false;
+  }
 }
+
+const neverRead: Sent = { outcome: 'unknown', failure: 'The agent did not read the whole prompt, and was ended.' };
 
 const stops: Record<string, string | undefined> = {
   max_tokens: 'The agent stopped: its answer reached the largest length.',
@@ -129,13 +151,22 @@ function refusal({ message }: RequestError): string {
   return `The agent refused the prompt: ${message}.`;
 }
 
+/** The program, in the place of the shell; should its worker be killed, its whole group is ended by what waits beside. */
+const guarded = `
+  { trap '' TERM; read -r _; kill -s TERM -- "-$$"; sleep 3; kill -s KILL -- "-$$"; } <&3 3<&- >/dev/null 2>&1 &
+  exec "$@" 3<&-
+`;
+
 async function spawned({ command, args, cwd, env }: AcpEntry): Promise<ChildProcess> {
   // In a group of its own, which Ctrl-C in the worker's terminal does not reach.
-  const child = spawn(command, args, { cwd, env: agentEnvironment(env), stdio: 'pipe', detached: true });
+  const child = spawn('/bin/sh', ['-c', guarded, command, command, ...args], {
+    ...{ cwd, env: agentEnvironment(env), detached: true },
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'], // the last is open as long as the worker lives
+  });
   child.stdin.on('error', () => {}); // its end says why
-  const failed = once(child, 'error').then(([error]) => error as Error);
-  const why = await Promise.race([failed, once(child, 'spawn')]);
-  if (why instanceof Error) throw new TransportError(`The agent's program cannot be started: ${why.message}.`);
+  await once(child, 'spawn').catch((error: Error) => {
+    throw new TransportError(`The agent's program cannot be started in ${cwd}: ${error.message}.`);
+  });
   child.on('error', () => {});
   return child;
 }

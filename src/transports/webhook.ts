@@ -68,9 +68,14 @@ function post(address: URL, secret: string, socket: Socket, prompt: Prompt): Pro
       'webhook-signature': `v1,${signature}`,
       connection: 'close',
     },
-    signal: AbortSignal.timeout(answerMs),
   });
-  request.on('error', ({ name, message }) => unknown(name === 'AbortError' ? 'no answer in time' : message));
+  // Some ends of a connection reach no listener of a request.
+  const limit = setTimeout(() => socket.destroy(new Error('no answer in time')), answerMs);
+  socket.once('close', () => unknown('the connection was closed'));
+  void promise.finally(() => clearTimeout(limit));
+  if (socket.destroyed) unknown('the connection was closed');
+  request.on('error', ({ message }) => unknown(message));
+  request.on('upgrade', () => resolve({ outcome: 'refused', failure: 'The agent answered with HTTP 101.' }));
   request.on('response', (response) => {
     const { statusCode = 0 } = response;
     response.on('error', () => {}).resume();

@@ -35,6 +35,7 @@ export function createDelivery({ ledger, holder, logger, untilWritten }: Deliver
       ready = await host.prepare(seatOf(task_id, reserved));
     } catch (error) {
       await giveBack(lease, error, log);
+      await host.letGo(seatOf(task_id, reserved));
       return;
     }
 
@@ -88,7 +89,7 @@ export function createDelivery({ ledger, holder, logger, untilWritten }: Deliver
     try {
       const why = await turn;
       const failure = why === undefined ? undefined : shown(why);
-      await untilWritten(() => ledger.agentTurnEnd({ ...of, failure }), leaseMs);
+      await untilWritten(() => ledger.agentTurnEnd({ ...of, failure }), Infinity);
     } catch (error) {
       const { code } = toPlanledgerError(error, 'end_turn', of.task_id);
       // The agent ended meanwhile, and with it the turn.

@@ -35,6 +35,8 @@ interface Seat {
 
 /** The agents that this process runs. */
 export interface Host {
+  /** Gives the lease on an agent back that could not be made ready, unless its process runs. */
+  letGo(seat: Seat): Promise<void>;
   /** Has the agent of a session be there and wait for a prompt. @throws TransportError */
   prepare(seat: Seat): Promise<Ready>;
   /** Starts the agent of a session that has none yet. */
@@ -53,6 +55,8 @@ interface Running {
   /** Settles when what it has said is in the transcript. */
   written(): Promise<void>;
   since: number;
+  /** The turn whose prompt it has. */
+  turn: string | null;
   /** The turn that it was asked to cancel last. */
   cancelled: string | null;
 }
@@ -75,11 +79,15 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
   let closed = false;
   const timer = setInterval(look, lookMs);
 
-  return { prepare, start, look, close };
+  return { prepare, letGo, start, look, close };
 
   async function prepare(seat: Seat): Promise<Ready> {
     const entry = agents.get(seat.agentName);
-    if (entry === undefined) throw new TransportError(`The worker knows no agent of the name ${seat.agentName}.`);
+    if (entry === undefined) {
+      throw new TransportError(
+        `The worker knows no agent of the name ${seat.agentName}; its file of agents (--agents) names them.`,
+      );
+    }
     if (entry.transport !== seat.transport) {
       throw new TransportError(`The worker knows ${seat.agentName} as ${entry.transport}, not ${seat.transport}.`);
     }
@@ -99,17 +107,28 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
       entry.transport === 'acp'
         ? startAcpAgent(entry, say, starting.signal)
         : startPassthroughAgent(entry, say, starting.signal);
-    const agent = started.then((one) => heardOut(one, written));
-    running.set(agentToken, {
+    const agent = started.then((one) =>
+      heardOut(one, written, (turnId) => {
+        now.turn = turnId;
+      }),
+    );
+    const now: Running = {
       seat: { ...seat, agentToken },
       agent,
       starting,
       written,
       since: performance.now(),
+      turn: null,
       cancelled: null,
-    });
+    };
+    running.set(agentToken, now);
     agent.then(({ ended }) => ended.then((why) => gone(agentToken, why))).catch(() => running.delete(agentToken));
     return agent;
+  }
+
+  async function letGo({ taskId: task_id, agentToken: token }: Seat): Promise<void> {
+    if (token === null || running.has(token)) return;
+    await ledger.agentEnd({ task_id, token }).catch((error: unknown) => report(error, task_id)); // it ends in a minute
   }
 
   async function start(task_id: string, session_id: string): Promise<void> {
@@ -119,7 +138,7 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
     const seat = { taskId: task_id, sessionId: session_id, agentName: agent_name ?? '', transport: transport ?? '' };
     try {
       await prepare({ ...seat, agentToken: token });
-      await untilWritten(() => ledger.agentReady({ task_id, token }), leaseMs);
+      await untilWritten(() => ledger.agentReady({ task_id, token }), Infinity);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       await untilWritten(() => ledger.agentEnd({ task_id, token, failure: shown(error.message) }), leaseMs);
@@ -128,14 +147,20 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
 
   function speaker(task_id: string, token: string): { say: Say; written(): Promise<void> } {
     let last = Promise.resolve();
+    let lost = false;
     return { say, written: () => last };
 
     function say(kind: Kind, content: string): void {
       const said = { task_id, token, kind, content, message_id: randomUUID() };
-      last = last
-        .then(() => untilWritten(() => ledger.agentSay(said), leaseMs))
-        .then(() => {})
-        .catch((error: unknown) => report(error, task_id));
+      last = last.then(async () => {
+        if (lost) return;
+        try {
+          await untilWritten(() => ledger.agentSay(said), leaseMs);
+        } catch (error) {
+          lost = true; // the lease, or the worker stops: what comes after it is lost too
+          report(error, task_id);
+        }
+      });
     }
   }
 
@@ -148,7 +173,7 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
     await found.written(); // its last words often say why
     if (running.has(token)) return; // the next prompt has come, and another process with it, under the same lease
     leaving.add(token);
-    await untilWritten(() => ledger.agentEnd({ task_id, token, failure: shown(why) }), leaseMs)
+    await untilWritten(() => ledger.agentEnd({ task_id, token, failure: shown(why) }), Infinity)
       .catch((error: unknown) => report(error, task_id))
       .finally(() => leaving.delete(token));
   }
@@ -166,7 +191,7 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
     const askedAt = performance.now();
     let rows: AgentsTendRow[];
     try {
-      rows = await ledger.agentsTend({ holder });
+      rows = await ledger.agentsTend({ holder, tokens: [...running.keys()] });
       renewedAt = askedAt;
     } catch (error) {
       report(error, null);
@@ -184,7 +209,8 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
 
   function tend(one: Running, { cancel_turn_id, receipt_id }: AgentsTendRow): void {
     const { taskId } = one.seat;
-    if (cancel_turn_id !== null && cancel_turn_id !== one.cancelled) {
+    // Before it has the prompt, there is nothing it could stop.
+    if (cancel_turn_id !== null && cancel_turn_id === one.turn && cancel_turn_id !== one.cancelled) {
       one.cancelled = cancel_turn_id;
       void one.agent.then((agent) => agent.cancel()).catch(() => {}); // it could not start
     }
@@ -218,11 +244,12 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
 }
 
 /** The same agent, whose turns end when what it said in them is in the transcript: what comes next stands behind it. */
-function heardOut(agent: Agent, written: () => Promise<void>): Agent {
+function heardOut(agent: Agent, written: () => Promise<void>, has: (turnId: string) => void): Agent {
   return {
     ...agent,
     async send(prompt) {
       const sent = await agent.send(prompt);
+      has(prompt.id);
       if (sent.outcome !== 'accepted' || sent.turn === undefined) return sent;
       return { ...sent, turn: sent.turn.then((why) => written().then(() => why)) };
     },

@@ -1,7 +1,7 @@
 // An agent that speaks the Agent Client Protocol: it records each prompt in the file RECORD, and does what its text says.
 // It is ready once the file START is there, answers `hold` once ANSWER is, and takes up to PAUSE milliseconds for a step.
 import { spawn } from 'node:child_process';
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, closeSync, existsSync, readFileSync } from 'node:fs';
 import { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { agent, methods, ndJsonStream, PROTOCOL_VERSION } from '@agentclientprotocol/sdk';
@@ -45,6 +45,29 @@ agent({ name: 'recorder' })
       process.stderr.write(`${text}\n`);
       await say(text);
       if (text.includes('exit')) process.exit(3);
+    }
+    if (text === 'null') return null as never;
+    if (text === 'closed') {
+      closeSync(1);
+      setInterval(() => {}, 1_000);
+      await new Promise(() => {});
+    }
+    if (text === 'flood') {
+      const update = (toolCallId: string, more: object) =>
+        client.notify(methods.client.session.update, {
+          sessionId: params.sessionId,
+          update: { toolCallId, ...more } as never,
+        });
+      for (let n = 0; n < 5_000; n += 1) {
+        await update(`${n}`, { sessionUpdate: 'tool_call', title: `tool ${n} ${'x'.repeat(5_000)}` });
+        await update(`${n}`, { sessionUpdate: 'tool_call_update', status: 'completed' });
+      }
+      return { stopReason: 'end_turn' };
+    }
+    if (text === 'deaf') {
+      process.on('SIGTERM', () => {});
+      setInterval(() => {}, 1_000);
+      await new Promise(() => {});
     }
     if (text === 'fork') {
       const left = spawn('sleep', ['1000'], { stdio: 'inherit' });

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { access, mkdtemp, readFile } from 'node:fs/promises';
+import { access, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,11 +8,12 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { AgentEntry } from '../../src/transports/agents-file.ts';
+import type { AcpEntry, AgentEntry } from '../../src/transports/agents-file.ts';
 import { startWorker, type Worker } from '../../src/worker/worker.ts';
 import { holdPlanLock, untilWaiting } from '../chaos/support/locks.ts';
 import { canary } from '../sql/observe.ts';
 import { makeCast, useDatabase } from '../support/fixture.ts';
+import { startCli } from '../surfaces/cli/process.ts';
 
 const db = useDatabase();
 const workers: Worker[] = [];
@@ -184,6 +185,45 @@ test('an agent that ends leaves nothing behind, and what it started does not kee
   for (const pid of pids) await until(async () => expect(() => process.kill(pid, 0)).toThrow());
 });
 
+test.each([
+  ['is not there', { command: 'no-such-program' }, 'no-such-program'],
+  ['is to work in a folder that is not there', { cwd: '/no/such/folder' }, '/no/such/folder'],
+  ['does not speak the protocol', { command: '/bin/echo', args: ['hello'] }, 'exit code 0'],
+  [
+    'says why it ends',
+    { command: '/bin/sh', args: ['-c', 'echo boom: no key >&2; exit 3'] },
+    'exit code 3: boom: no key',
+  ],
+])('an agent whose program %s is tried again later, and its session says why', async (_, change, why) => {
+  const { on, session } = await setting('acp', 'recorder');
+  start({ recorder: { ...recorder(), ...change } as AgentEntry });
+  await until(async () =>
+    expect(await session()).toMatchObject({ state: 'STARTING', failure: expect.stringContaining(why) }),
+  );
+  const [left] = await db.admin`select count(*)::int as n from planledger.session_agents where task_id = ${on.task_id}`;
+  expect(left).toEqual({ n: 0 });
+  await db.admin`update planledger.task_sessions set start_attempts = 4 where task_id = ${on.task_id}`;
+  await db.admin`select planledger_jobs.add_job('start_agent', json_build_object('task_id', ${on.task_id}::text, 'session_id', 's'))`;
+  await until(async () =>
+    expect(await session()).toMatchObject({ state: 'FAILED', failure: expect.stringContaining(why) }),
+  );
+});
+
+test('an agent ends with its worker, though that is killed and the agent listens to nobody', async () => {
+  const { on, waits } = await setting('acp', 'recorder');
+  const file = path.join(path.dirname(record), 'agents.json');
+  const { cwd: _, ...entry } = recorder() as AcpEntry;
+  await writeFile(file, JSON.stringify({ agents: { recorder: entry } }));
+  const running = startCli(['worker', '--agents', file], { env: { DATABASE_URL: db.url } });
+  await until(waits);
+  await db.ledger.messageAdd({ ...on, client_message_id: '1', content: 'deaf' });
+  await until(async () => expect(await prompts()).toEqual(['deaf']));
+  running.child.kill('SIGKILL');
+  await running.ended;
+  const [{ started: pid }] = await recorded();
+  await until(async () => expect(() => process.kill(pid, 0)).toThrow());
+});
+
 test('a worker stops at once, though an agent is starting', async () => {
   const { on } = await setting('acp', 'recorder');
   const agent = recorder();
@@ -267,7 +307,7 @@ test('an agent that cannot be started says so, is tried again, and fails its ses
   await until(async () =>
     expect(await session()).toMatchObject({
       state: 'STARTING',
-      failure: 'The worker knows no agent of the name nobody.',
+      failure: 'The worker knows no agent of the name nobody; its file of agents (--agents) names them.',
     }),
   );
   await db.admin`update planledger.task_sessions set start_attempts = 4`;

@@ -20,8 +20,12 @@ begin
     or (p_queue_incarnation is not null and p_queue_incarnation <> v_session.queue_incarnation) then
     perform refuse('queue_changed', c_operation, p_task_id, jsonb_build_object('session_id', v_session.id));
   end if;
-  update queue_entries q set place = g.place
-  from unnest(p_entry_ids) with ordinality as g (id, place)
+  -- They change places with each other: one that a worker has reserved keeps its own, and comes back to it.
+  update queue_entries q set place = p.place
+  from unnest(p_entry_ids) with ordinality as g (id, number)
+    join (
+      select w.place, row_number() over (order by w.place) as number
+      from waiting_entries w where w.task_id = p_task_id and w.session_id = v_session.id) p using (number)
   where q.task_id = p_task_id and q.id = g.id;
   update task_sessions s set queue_incarnation = gen_random_uuid() where s.task_id = p_task_id and s.id = v_session.id;
   perform queue_changed(p_task_id, v_session.id);

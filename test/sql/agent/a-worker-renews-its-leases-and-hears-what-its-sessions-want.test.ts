@@ -14,7 +14,7 @@ async function running(transport = 'acp') {
   const holder = `worker of ${task}`;
   const { agent_token: token } = await worker.ledger.agentStart({ task_id: task, session_id: 's', holder });
   await worker.ledger.agentReady({ task_id: task, token });
-  const tend = (lease?: string) => worker.ledger.agentsTend({ holder, lease });
+  const tend = (lease?: string) => worker.ledger.agentsTend({ holder, tokens: [String(token)], lease });
   const row = {
     task_id: task,
     session_id: 's',
@@ -44,9 +44,12 @@ test('a lease is renewed from now on once a quarter of it is over, and not befor
 });
 
 test('a lease that ended is not renewed, nor is that of another worker', async () => {
-  const { tend, lease, leave } = await running();
+  const { tend, lease, leave, holder, token } = await running();
   const before = await lease();
-  expect(await worker.ledger.agentsTend({ holder: 'another', lease: '1 hour' })).toEqual([]);
+  const tokens = [String(token)];
+  expect(await worker.ledger.agentsTend({ holder: 'another', tokens, lease: '1 hour' })).toEqual([]);
+  // Of one whose process it does not run, a worker only thinks that it has it.
+  expect(await worker.ledger.agentsTend({ holder, tokens: [], lease: '1 hour' })).toEqual([]);
   expect((await lease())?.left).toBeLessThanOrEqual(before?.left ?? 0);
   await leave(-1);
   expect(await tend('1 hour')).toEqual([]);
@@ -137,12 +140,13 @@ test('an agent whose task somebody is deleting holds up no renewal of another', 
     await deleter.ledger.taskDelete(held.by);
     await worker.sql.begin(async (sql) => {
       await sql`set local lock_timeout = '1s'`;
-      await sql`select from planledger.agents_tend(${other.holder})`;
+      await sql`
+        select from planledger.agents_tend(${other.holder}, array[${String(held.token)}::uuid, ${String(other.token)}::uuid])`;
     });
     expect((await other.lease())?.left).toBeGreaterThan(50);
     await deleter.rollback();
     expect((await held.lease())?.left).toBeLessThan(6);
-    await other.tend();
+    await worker.ledger.agentsTend({ holder: other.holder, tokens: [String(held.token), String(other.token)] });
     expect((await held.lease())?.left).toBeGreaterThan(50);
   } finally {
     await closeSessions(deleter);
@@ -157,9 +161,9 @@ test.each([
   ['lease', { lease: '999 milliseconds' }],
   ['lease', { lease: '61 minutes' }],
 ])('a bad %s renews nothing: %o', async (argument, change) => {
-  const { holder, leave, lease } = await running();
+  const { holder, leave, lease, token } = await running();
   await leave(5);
-  const call = worker.ledger.agentsTend({ holder, ...change });
+  const call = worker.ledger.agentsTend({ holder, tokens: [String(token)], ...change });
   expect(await failure(call)).toMatchObject({ code: 'validation_error', details: { argument } });
   expect((await lease())?.left).toBeLessThanOrEqual(5);
 });

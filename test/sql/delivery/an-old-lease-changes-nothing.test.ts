@@ -42,7 +42,7 @@ test('at every stage of another worker’s lease, each call with the tokens of t
     for (const [name, call] of Object.entries(calls)) {
       expect([name, (await failure(call())).code]).toEqual([name, 'lease_lost']);
     }
-    expect(await worker.agentsTend({ holder: 'frozen' })).toEqual([]);
+    expect(await worker.agentsTend({ holder: 'frozen', tokens: [String(old.agent.token)] })).toEqual([]);
     expect(await everything()).toEqual(before);
   }
 
