@@ -116,7 +116,7 @@ async function run(
     for (const hook of hooks) {
       limit.throwIfAborted();
       const routed = await Promise.race([hook(start, AbortSignal.any([limit, lost])), over]);
-      sessionId = routed?.session_id ?? sessionId;
+      sessionId = sessionOf(routed) ?? sessionId;
     }
   } catch (error) {
     throw failed(error, start.task_id);
@@ -124,11 +124,30 @@ async function run(
   return sessionId;
 }
 
+/** A hook may be plain JavaScript: what is no answer must not pass for none. */
+function sessionOf(answer: unknown): string | undefined {
+  if (answer === undefined || answer === null) return undefined;
+  const { session_id } = answer as { session_id?: unknown };
+  if (typeof session_id === 'string' && session_id !== '') return session_id;
+  throw new TypeError('A hook answers { session_id } or nothing.');
+}
+
+/** The message of a refusal, as far as people read one; null for any other error. */
+function refusalOf(thrown: unknown): string | null {
+  try {
+    if (!(thrown instanceof Error) || thrown.name !== 'TurnStartRefusal') return null;
+    return thrown.message.slice(0, 1_000).toWellFormed().replaceAll('\0', '\ufffd');
+  } catch {
+    return null; // it only looks like one
+  }
+}
+
 function failed(cause: unknown, taskId: string): PlanledgerError {
   const facts = { operation: 'start_turn', taskId };
   // A module of hooks may have a copy of this package of its own, or none.
-  if (cause instanceof Error && cause.name === 'TurnStartRefusal') {
-    return new PlanledgerError('turn_start_failed', `${cause.message} Nothing was sent.`, {
+  const refusal = refusalOf(cause);
+  if (refusal !== null) {
+    return new PlanledgerError('turn_start_failed', `${refusal} Nothing was sent.`, {
       ...facts,
       nextAction: 'Do what the message says, then make the same call again.',
     });

@@ -76,7 +76,8 @@ export async function startAcpAgent(entry: AcpEntry, say: Say, signal: AbortSign
     endAtOnce();
     throw opened;
   }
-  const { sessionId, capabilities } = opened;
+  const { sessionId, capabilities, modes } = opened;
+  let mode = modes?.currentModeId;
 
   return {
     ended,
@@ -99,6 +100,11 @@ export async function startAcpAgent(entry: AcpEntry, say: Say, signal: AbortSign
       return { outcome: 'refused', failure: `The files cannot be given to the agent: ${(error as Error).message}.` };
     }
     speech.begin();
+    try {
+      await setMode(prompt.planMode);
+    } catch (error) {
+      return { outcome: 'refused', failure: `The agent's mode cannot be changed: ${(error as Error).message}.` };
+    }
     const first = new Promise<void>((resolve) => {
       heard = resolve;
     });
@@ -125,6 +131,17 @@ export async function startAcpAgent(entry: AcpEntry, say: Say, signal: AbortSign
         return { outcome: 'unknown', failure: await ended };
       }),
     ]);
+  }
+
+  /** An agent that has a mode of planning is in it for a prompt that asks for a plan, and for no other. */
+  async function setMode(planMode: boolean): Promise<void> {
+    const modeId = planMode ? modes?.availableModes.find(({ id }) => id === 'plan')?.id : modes?.currentModeId;
+    if (modeId === undefined || modeId === mode) return;
+    await Promise.race([
+      connection.agent.request(methods.agent.session.setMode, { sessionId, modeId }),
+      sleep(acceptMs, undefined, { ref: false }).then(() => Promise.reject(new Error('no answer in time'))),
+    ]);
+    mode = modeId;
   }
 
   /** Whether all of a request was taken by a process that still lives after a while. One that takes half of it is ended. */
@@ -177,8 +194,11 @@ async function open(agent: ClientContext, { cwd, mcp_servers }: AcpEntry) {
     clientCapabilities: {},
     clientInfo: { name: 'planledger', version: programVersion },
   });
-  const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: mcp_servers as never });
-  return { sessionId, capabilities };
+  const { sessionId, modes } = await agent.request(methods.agent.session.new, {
+    cwd,
+    mcpServers: mcp_servers as never,
+  });
+  return { sessionId, capabilities, modes };
 }
 
 function choice(options: PermissionOption[], wanted: AcpEntry['permissions']) {

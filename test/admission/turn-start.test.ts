@@ -202,6 +202,31 @@ test('a hook that refuses says why, one that fails shows nothing, and neither le
   expect(await state(cast.task)).toEqual(before);
 });
 
+test.each<unknown>([
+  { session: 'other' },
+  'other',
+  7,
+  [],
+  {},
+  { session_id: '' },
+  { session_id: 5 },
+  { session_id: Symbol('x') },
+  () => {},
+])('an answer of a hook that is none lets nothing be accepted: %s', async (answer) => {
+  const { ledger, message, cast } = await setting((() => answer) as TurnStartHook);
+  const before = await state(cast.task);
+  expect(await failure(ledger.messageAdd(message))).toMatchObject({ code: 'turn_start_failed' });
+  expect(await state(cast.task)).toEqual(before);
+});
+
+test('a refusal is told as far as people read one', async () => {
+  const { ledger, message } = await setting(() => {
+    throw new TurnStartRefusal(`\ud800\0${'x'.repeat(5_000)}`);
+  });
+  const { message: told } = await failure(ledger.messageAdd(message));
+  expect(told).toBe(`\ufffd\ufffd${'x'.repeat(998)} Nothing was sent.`);
+});
+
 test('hooks have less time than others wait; then the prompt is refused and the task free', async () => {
   await createLedger(db.admin).settingsChange({ lock_wait: '300 milliseconds' });
   onTestFinished(async () => void (await createLedger(db.admin).settingsChange({ lock_wait: '15 seconds' })));

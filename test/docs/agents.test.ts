@@ -29,28 +29,35 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-test('the receiver of the page gets, with the file of the page, what a worker signs, once, and refuses all else', async () => {
-  const port = String(await freePort());
-  const file = path.join(folder.path, 'agents.json');
-  await writeFile(file, (await only('json')).replace('4999', port));
-  expect((await readAgents(file)).get('coder')).toMatchObject({ cwd: path.join(folder.path, '../project') });
-  const program = path.join(folder.path, 'receiver.mjs');
-  await writeFile(program, (await only('js')).replace('4999', port));
+test.each([
+  ['any text', 'a secret, ünïcode'],
+  ['one of Standard Webhooks', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+])(
+  'the receiver of the page gets, with the file of the page, what a worker signs, once, and refuses all else: %s',
+  async (_, secret) => {
+    const port = String(await freePort());
+    const file = path.join(folder.path, 'agents.json');
+    await writeFile(file, (await only('json')).replace('4999', port));
+    expect((await readAgents(file)).get('coder')).toMatchObject({ cwd: path.join(folder.path, '../project') });
+    const program = path.join(folder.path, 'receiver.mjs');
+    await writeFile(program, (await only('js')).replace('4999', port));
 
-  const secret = 'a secret, ünïcode';
-  const receiver = kept(launch(process.execPath, [program], { env: { HOOK_SECRET: secret } }));
-  const url = `http://127.0.0.1:${port}/prompts`;
-  await until(async () => expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401));
-  const now = String(Math.floor(Date.now() / 1000));
-  const forged = { 'webhook-id': 'x', 'webhook-timestamp': now, 'webhook-signature': 'v1,x' };
-  expect((await fetch(url, { method: 'POST', body: '{"content":"forged"}', headers: forged })).status).toBe(401);
+    const receiver = kept(launch(process.execPath, [program], { env: { PLANLEDGER_HOOK_SECRET: secret } }));
+    const url = `http://127.0.0.1:${port}/prompts`;
+    await until(async () => expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401));
+    const now = String(Math.floor(Date.now() / 1000));
+    const forged = { 'webhook-id': 'x', 'webhook-timestamp': now, 'webhook-signature': 'v1,x' };
+    expect((await fetch(url, { method: 'POST', body: '{"content":"forged"}', headers: forged })).status).toBe(401);
 
-  const { task } = caller.cast;
-  const { env } = caller;
-  kept(startCli(['worker', '--agents', file], { env: { ...env, PLANLEDGER_HOOK_SECRET: secret } }));
-  const made = await succeed(['session', 'create', task, 'Hook', '--agent', 'hook', '--transport', 'webhook'], { env });
-  await succeed(['send', task, 'From the page, 🦜', '--session', made.trim()], { env });
-  await until(() => expect(receiver.output.stdout).toBe('From the page, 🦜\n'));
-  await until(async () => expect(await succeed(['receipt', 'list', task], { env })).toContain('acknowledged'));
-  expect(receiver.output.stdout).toBe('From the page, 🦜\n');
-});
+    const { task } = caller.cast;
+    const { env } = caller;
+    kept(startCli(['worker', '--agents', file], { env: { ...env, PLANLEDGER_HOOK_SECRET: secret } }));
+    const made = await succeed(['session', 'create', task, 'Hook', '--agent', 'hook', '--transport', 'webhook'], {
+      env,
+    });
+    await succeed(['send', task, 'From the page, 🦜', '--session', made.trim()], { env });
+    await until(() => expect(receiver.output.stdout).toBe('From the page, 🦜\n'));
+    await until(async () => expect(await succeed(['receipt', 'list', task], { env })).toContain('acknowledged'));
+    expect(receiver.output.stdout).toBe('From the page, 🦜\n');
+  },
+);

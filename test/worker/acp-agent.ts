@@ -26,7 +26,11 @@ agent({ name: 'recorder' })
       agentCapabilities: { promptCapabilities: JSON.parse(process.env.TAKES ?? '{}') },
     };
   })
-  .onRequest(methods.agent.session.new, () => ({ sessionId: 'one' }))
+  .onRequest(methods.agent.session.new, () => ({ sessionId: 'one', ...JSON.parse(process.env.OPENS ?? '{}') }))
+  .onRequest(methods.agent.session.setMode, ({ params: { modeId } }) => {
+    record({ mode: modeId });
+    return {};
+  })
   .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
     const text = params.prompt.map((block) => (block.type === 'text' ? block.text : '')).join('');
     record({ prompt: text });

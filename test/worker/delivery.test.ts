@@ -257,6 +257,23 @@ test('whatever goes wrong, a worker’s log names tasks, sessions and receipts, 
   expect(said).not.toContain(canary);
 });
 
+test('a prompt that asks for a plan is sent in the agent’s mode for that, and the next in the one before', async () => {
+  const { on, waits } = await setting('acp', 'recorder');
+  const mode = (id: string) => ({ id, name: id });
+  const OPENS = JSON.stringify({ modes: { currentModeId: 'code', availableModes: [mode('code'), mode('plan')] } });
+  start({ recorder: { ...recorder(), env: { RECORD: record, OPENS } } as AgentEntry });
+  await until(waits);
+  await db.ledger.queueAutoRunSet({ ...on, auto_run: false });
+  for (const [at, plan_mode] of [false, true, true, false].entries()) {
+    await db.ledger.queueAdd({ ...on, client_queue_id: `${at}`, content: `${at}`, plan_mode });
+  }
+  await db.ledger.queueAutoRunSet({ ...on, auto_run: true });
+  await until(async () => expect(await prompts()).toHaveLength(4));
+  const kept = (await recorded()).flatMap(({ mode, prompt }) => mode ?? prompt ?? []);
+  expect(kept).toEqual(['0', 'plan', '1', '2', 'code', '3']);
+  await until(waits);
+});
+
 test('a session waits for the next prompt only once the last words of its agent are written', async () => {
   const { on, session, waits } = await setting('acp', 'recorder');
   start({ recorder: recorder() });

@@ -15,7 +15,7 @@ export async function findHooks(named: string | undefined): Promise<readonly Tur
     module = await import(pathToFileURL(path.resolve(file)).href);
   } catch (error) {
     throw new UsageError(
-      `Cannot load ${file}: ${error instanceof Error ? error.message : error}.`,
+      `Cannot load ${file}: ${String(error instanceof Error ? error.message : error).replace(/\.$/, '')}.`,
       'Correct --hooks or the module; docs/hooks.md shows one.',
     );
   }

@@ -9,18 +9,22 @@ import { readText, type TextOptions, takesText } from './text-input.ts';
 /** What every command that sends a prompt takes. */
 export interface PromptOptions extends CallerOptions, TextOptions {
   comment?: string[];
+  planMode?: boolean;
   attach?: string[];
   id?: string;
 }
 
 /** Has a command take a prompt: a text, comments to put before it, or both. */
 export function promptCommand(command: Command): Command {
-  return acceptedCommand(
-    takesText(command).option(
-      '--comment <uuid...>',
-      'pending comments to put before the text, which may then be left out',
-    ),
-  );
+  const list = (value: string, before: string[] | undefined) => [...(before ?? []), value];
+  takesText(command)
+    .option(
+      '--comment <uuid>',
+      'a pending comment to put before the text, which may then be left out (may be repeated)',
+      list,
+    )
+    .option('--plan-mode', 'ask the agent for a plan, not for changes');
+  return acceptedCommand(command);
 }
 
 /** Has a command answer with what was accepted. */

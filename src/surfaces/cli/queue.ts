@@ -30,7 +30,15 @@ export function addQueueCommands(program: Command): void {
         const plan_comment_refs = await references(ledger, on, options.comment, earlier);
         const client_queue_id = options.id ?? randomUUID();
         const attachments = await stageFiles(ledger, on, options.attach, client_queue_id);
-        const request = { ...on, session_id, client_queue_id, content, plan_comment_refs, attachments };
+        const request = {
+          ...on,
+          session_id,
+          client_queue_id,
+          content,
+          plan_comment_refs,
+          plan_mode: options.planMode,
+          attachments,
+        };
         const delivery = await ledger.queueAdd(request);
         await printDelivery(ledger, on, delivery, options);
       });

@@ -32,7 +32,7 @@ export function addReceiptCommands(program: Command): void {
         rows.map((row) => [
           row.id,
           row.session_id,
-          row.state,
+          row.dismissed_at === null ? row.state : `${row.state}, dismissed`,
           String(row.attempts),
           when(row.created_at),
           short(row.failure ?? '-'),
@@ -79,13 +79,15 @@ export function addReceiptCommands(program: Command): void {
     .command('dismiss')
     .description('say that nothing more is to be done about a prompt that failed or was cleared')
     .argument('<task>', 'task id')
-    .argument('<receipt>', 'its id');
+    .argument('<receipt>', 'its id')
+    .option('--json', 'print the receipt as JSON');
   callerOptions(dismiss).action((task: string, id: string, options: CallerOptions) =>
     asCaller(options, async (ledger, principal) => {
       const on = { principal, task_id: task };
       const { session_id } = await findReceipt(ledger, on, id);
-      await ledger.receiptDismiss({ ...on, session_id, receipt_id: id });
-      note('dismissed');
+      const dismissed = await ledger.receiptDismiss({ ...on, session_id, receipt_id: id });
+      if (options.json) printJson(dismissed);
+      else note('dismissed');
     }),
   );
 }

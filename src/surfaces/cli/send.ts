@@ -16,7 +16,6 @@ import {
 
 interface SendOptions extends PromptOptions {
   session: string;
-  planMode?: boolean;
 }
 
 /** `planledger send` and `planledger run`. */
@@ -25,8 +24,7 @@ export function addSendCommands(program: Command): void {
     .command('send')
     .description('send a prompt to a session that waits for one')
     .argument('<task>', 'task id')
-    .requiredOption('--session <id>', 'the session (required)')
-    .option('--plan-mode', 'ask the agent for a plan, not for changes');
+    .requiredOption('--session <id>', 'the session (required)');
   promptCommand(send).action(async (task: string, text: string | undefined, options: SendOptions) => {
     const content = await promptText(text, options);
     await asCaller(options, async (ledger, principal) => {

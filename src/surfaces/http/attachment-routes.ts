@@ -3,17 +3,22 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Ledger } from '../../ledger/generated.ts';
 import { authenticate, type Caller } from '../caller.ts';
 import { type Allowed, requireKnownOrigin } from './origin.ts';
-import { requestRefusal, requireToken } from './refusal.ts';
+import { type Refusal, requestRefusal, requireToken } from './refusal.ts';
 import { trackResponses, whenGone } from './responses.ts';
 import { readUpload } from './upload.ts';
 
 /** Files that are taken in or given out at the same time: each of them is in memory, several times over. */
 const openMax = 8;
+/** Of one caller. */
+const callerMax = 2;
+/** How long a transfer may stand still. */
+const stillMs = 30_000;
 
 /** `/attachments`: files for prompts, by the rules of `attachment_stage` and `attachment_get`. */
 export function attachmentRoutes(app: FastifyInstance, ledger: Ledger, allowed: Allowed): { close(): Promise<void> } {
   const responses = trackResponses();
   const callers = new WeakMap<FastifyRequest, Caller>();
+  const inHand = new Map<string, number>();
   const principalOf = (request: FastifyRequest) => (callers.get(request) as Caller).principal_id;
 
   app.register(async (scope) => {
@@ -23,11 +28,15 @@ export function attachmentRoutes(app: FastifyInstance, ledger: Ledger, allowed: 
       requireKnownOrigin(request, allowed);
       allowPage(request, reply);
       if (request.method === 'OPTIONS') return;
-      callers.set(request, await authenticate(ledger, requireToken(request)));
-      if (responses.open() >= openMax) {
-        throw requestRefusal(503, 'request', 'The server has as many files in hand as it can.', { 'retry-after': '1' });
-      }
+      const caller = await authenticate(ledger, requireToken(request));
+      callers.set(request, caller);
+      if (responses.open() >= openMax) throw busy('The server has as many files in hand as it can.');
+      if (countOf(caller) >= callerMax) throw busy('The server has as many files of this caller in hand as it may.');
+      if (reply.raw.closed) return;
       responses.add(reply.raw);
+      inHand.set(caller.principal_id, countOf(caller) + 1);
+      reply.raw.once('close', () => left(caller));
+      request.raw.socket.setTimeout(stillMs, () => request.raw.socket.destroy());
     });
 
     scope.options('/attachments', async (_request, reply) => reply.code(204).send());
@@ -52,6 +61,20 @@ export function attachmentRoutes(app: FastifyInstance, ledger: Ledger, allowed: 
   });
 
   return { close: () => responses.callsFinished(5_000) };
+
+  function countOf({ principal_id }: Caller): number {
+    return inHand.get(principal_id) ?? 0;
+  }
+
+  function left(caller: Caller): void {
+    const others = countOf(caller) - 1;
+    if (others === 0) inHand.delete(caller.principal_id);
+    else inHand.set(caller.principal_id, others);
+  }
+}
+
+function busy(why: string): Refusal {
+  return requestRefusal(503, 'request', why, { 'retry-after': '1' });
 }
 
 /** A page of another origin that may call, may also read the answer. */

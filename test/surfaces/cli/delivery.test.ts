@@ -104,7 +104,7 @@ test('send puts comments before the text, makes the session busy, and once', asy
     body: 'New',
   });
   const args = ['send', task, 'go\u001b[31m\nat once', '--session', 's', '--id', 'm', '--plan-mode'];
-  const request = [...args, '--comment', edited.toUpperCase(), one];
+  const request = [...args, '--comment', edited.toUpperCase(), '--comment', one];
   const sent = await accepted(...request);
   expect(sent.says).toBe('Goes out to session s now.\n');
   const [message] = await db.ledger.messageList(on);

@@ -356,13 +356,15 @@ test('an upload whose client goes while it waits for the lock leaves nothing', a
   expect(await kept()).toBe(0);
 });
 
-test('more uploads than may be in hand are told to come again, and find room when those are over', async () => {
-  const slow = await Promise.all(Array.from({ length: 9 }, () => begun(100)));
+test('more uploads than one caller may have in hand are told to come again, and keep nobody else out', async () => {
+  const slow = await Promise.all(Array.from({ length: 3 }, () => begun(100)));
   const [told] = await Promise.race(slow.map((socket) => once(socket, 'data')));
   expect(String(told)).toMatch(/^HTTP\/1.1 503 /);
   const { status, headers, body } = await post(usual());
   expect([status, headers.get('retry-after')]).toEqual([503, '1']);
   expect(body).toMatchObject({ code: 'validation_error', write_applied: false });
+  const other = (await tokenFor(db, cast.service)).token;
+  expect((await post(usual(), other)).status).toBe(201);
   for (const socket of slow) socket.destroy();
   await expect.poll(async () => (await post(usual())).status).toBe(201);
 });
