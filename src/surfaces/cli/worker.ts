@@ -32,6 +32,7 @@ async function work(options: { databaseUrl?: string; agents?: string }): Promise
     const worker = startWorker({ databaseUrl, logger, agents });
     life.defer(() => worker.close());
     printLine('Planledger runs jobs.');
+    if (agents.size > 0) printLine(`It reaches the agents ${[...agents.keys()].join(', ')}.`);
   });
 }
 

@@ -1,9 +1,13 @@
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { makeCast, useDatabase } from '../../support/fixture.ts';
-import { type Running, startCli, useCleanup } from './process.ts';
+import { cli, expectMistake, type Running, startCli, useCleanup, useFolder } from './process.ts';
 
 const db = useDatabase();
 const kept = useCleanup();
+const folder = useFolder();
 
 beforeAll(async () => void (await makeCast(db)));
 
@@ -77,4 +81,35 @@ test('a worker whose connections are cut while it starts goes on too', async () 
   await until(async () => expect(await db.admin`select from planledger_jobs.jobs where locked_at is null`).toEqual([]));
   running.child.kill('SIGTERM');
   expect(await running.ended).toMatchObject({ code: 0 });
+});
+
+test.each([
+  ['is not there', undefined, 'Cannot read'],
+  ['is no JSON', '{', 'Cannot read'],
+  ['names no transport', { a: { command: 'x' } }, 'agents.a.transport'],
+  ['names a field that there is not', { a: { transport: 'acp', command: 'x', cmd: 'y' } }, 'cmd'],
+  [
+    'names a secret that agents would get',
+    { a: { transport: 'webhook', url: 'http://x/', secret_env: 'S' } },
+    'PLANLEDGER_',
+  ],
+  [
+    'names a secret that is not set',
+    { a: { transport: 'webhook', url: 'http://x/', secret_env: 'PLANLEDGER_NO_SUCH' } },
+    'PLANLEDGER_NO_SUCH',
+  ],
+])('a file of agents that %s is a mistake of its operator', async (_, agents, says) => {
+  const file = path.join(folder.path, `${randomUUID()}.json`);
+  if (agents !== undefined) await writeFile(file, typeof agents === 'string' ? agents : JSON.stringify({ agents }));
+  expectMistake(await cli(['worker', '--agents', file], { env: { DATABASE_URL: db.url } }), 2, says);
+});
+
+test('a worker says which agents it reaches', async () => {
+  const file = path.join(folder.path, 'two.json');
+  const agent = { transport: 'acp', command: 'x' };
+  await writeFile(file, JSON.stringify({ agents: { one: agent, two: agent } }));
+  const running = kept(startCli(['worker'], { env: { DATABASE_URL: db.url, PLANLEDGER_AGENTS: file } }));
+  const says = 'Planledger runs jobs.\nIt reaches the agents one, two.\n';
+  await vi.waitFor(() => expect(running.output.stdout).toBe(says), { timeout: 10_000 });
+  await stop(running);
 });
