@@ -10,7 +10,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { AcpEntry, AgentEntry } from '../../src/transports/agents-file.ts';
 import { startWorker, type Worker } from '../../src/worker/worker.ts';
-import { holdPlanLock, untilWaiting } from '../chaos/support/locks.ts';
+import { holdPlanLock } from '../chaos/support/locks.ts';
 import { canary } from '../sql/observe.ts';
 import { makeCast, useDatabase } from '../support/fixture.ts';
 import { startCli } from '../surfaces/cli/process.ts';
@@ -289,9 +289,15 @@ test('a session waits for the next prompt only once the last words of its agent 
   const release = await holdPlanLock(db.admin, 'words');
   await db.ledger.messageAdd({ ...on, client_message_id: '1', content: 'one' });
   await db.ledger.queueAdd({ ...on, client_queue_id: '2', content: 'two' });
-  await untilWaiting(db.admin, 'planledger worker');
-  await until(async () => expect(await db.ledger.receiptList({ ...on, state: 'acknowledged' })).toHaveLength(1));
+  // Its words wait, and behind them perhaps the acknowledgement.
+  await until(async () => {
+    const waiting = await db.admin`
+      select from pg_stat_activity
+      where datname = current_database() and application_name = 'planledger worker' and wait_event = 'advisory'`;
+    expect(waiting.length).toBeGreaterThan(0);
+  });
   expect(await session()).toMatchObject({ state: 'RUNNING' });
+  expect(await prompts()).toEqual(['one']);
   await release();
   await until(async () => expect(await prompts()).toEqual(['one', 'two']));
   await until(waits);
