@@ -3,6 +3,7 @@ import { toPlanledgerError } from '../ledger/errors.ts';
 import type { Ledger, ReceiptReserveRow } from '../ledger/generated.ts';
 import { type Prompt, type Ready, type Sent, TransportError } from '../transports/transport.ts';
 import { type Host, shown } from './host.ts';
+import { attemptMs, interval, leaseMs } from './leases.ts';
 import type { UntilWritten } from './until-written.ts';
 
 /** @see createDelivery */
@@ -14,16 +15,13 @@ export interface DeliveryOptions {
   untilWritten: UntilWritten;
 }
 
-const leaseMs = 60_000; // of a reservation
-const limitMs = 120_000; // from the marker to the acknowledgement
-
 /**
  * Delivers prompts: reserve, have the agent wait for it, mark, send, acknowledge. What goes wrong before the marker gives
  * the receipt back; after it, the prompt is never sent again.
  */
 export function createDelivery({ ledger, holder, logger, untilWritten }: DeliveryOptions) {
   return async (host: Host, task_id: string, receipt_id: string): Promise<void> => {
-    const reserved = await ledger.receiptReserve({ task_id, receipt_id, holder });
+    const reserved = await ledger.receiptReserve({ task_id, receipt_id, holder, lease: interval(leaseMs) });
     if (reserved.outcome !== 'reserved') return;
     const lease = { task_id, token: reserved.lease_token ?? '' };
     const log = logger.child({ task_id, receipt_id, session_id: reserved.session_id });
@@ -40,10 +38,12 @@ export function createDelivery({ ledger, holder, logger, untilWritten }: Deliver
     }
 
     const elapsed = stopwatch();
-    const marked = await ledger.receiptMarkAttempted(lease).catch((error: unknown) => {
-      ready.abandon?.();
-      throw error;
-    });
+    const marked = await ledger
+      .receiptMarkAttempted({ ...lease, limit: interval(attemptMs) })
+      .catch((error: unknown) => {
+        ready.abandon?.();
+        throw error;
+      });
     if (marked.outcome !== 'attempted') return ready.abandon?.();
     const prompt: Prompt = {
       taskId: task_id,
@@ -54,13 +54,13 @@ export function createDelivery({ ledger, holder, logger, untilWritten }: Deliver
       attachments,
     };
     // A process that was stopped meanwhile may not have the lease any more, nor the agent the turn.
-    const late = elapsed() > limitMs / 2;
+    const late = elapsed() > attemptMs / 2;
     if (late) ready.abandon?.();
     const sent: Sent = late
       ? { outcome: 'unknown', failure: 'The worker was held up before it sent the prompt.' }
       : await ready.send(prompt);
     log.info({ outcome: sent.outcome }, 'sent');
-    await settle(lease, sent, limitMs - elapsed());
+    await settle(lease, sent, attemptMs - elapsed());
     if (sent.outcome === 'accepted' && sent.turn !== undefined && reserved.agent_token !== null) {
       void endTurn({ task_id, token: reserved.agent_token, turn_id: prompt.id }, sent.turn, log);
     }

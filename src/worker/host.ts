@@ -8,6 +8,7 @@ import type { Agents } from '../transports/agents-file.ts';
 import { startPassthroughAgent } from '../transports/passthrough.ts';
 import { type Agent, type Kind, type Ready, type Say, TransportError } from '../transports/transport.ts';
 import { prepareWebhook } from '../transports/webhook.ts';
+import { interval, leaseMs } from './leases.ts';
 import type { UntilWritten } from './until-written.ts';
 
 /** @see createHost */
@@ -62,7 +63,6 @@ interface Running {
 }
 
 const lookMs = 1_000;
-const leaseMs = 60_000; // what the functions give
 const marginMs = 5_000;
 const lastWordsMs = 2_000;
 
@@ -132,7 +132,12 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
   }
 
   async function start(task_id: string, session_id: string): Promise<void> {
-    const { outcome, agent_token, agent_name, transport } = await ledger.agentStart({ task_id, session_id, holder });
+    const { outcome, agent_token, agent_name, transport } = await ledger.agentStart({
+      task_id,
+      session_id,
+      holder,
+      lease: interval(leaseMs),
+    });
     if (outcome !== 'started') return;
     const token = agent_token ?? '';
     const seat = { taskId: task_id, sessionId: session_id, agentName: agent_name ?? '', transport: transport ?? '' };
@@ -191,7 +196,7 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
     const askedAt = performance.now();
     let rows: AgentsTendRow[];
     try {
-      rows = await ledger.agentsTend({ holder, tokens: [...running.keys()] });
+      rows = await ledger.agentsTend({ holder, tokens: [...running.keys()], lease: interval(leaseMs) });
       renewedAt = askedAt;
     } catch (error) {
       report(error, null);

@@ -6,15 +6,10 @@ as $$
 declare
   v_receipt receipt;
 begin
-  select r.id, r.task_id, r.session_id, d.client_id, d.action, r.state, r.attempts,
-    r.state = 'failed' and r.attempted_at is null and r.dismissed_at is null
-      and session_accepts(s.state) <> 'nothing', r.failure,
-    case when r.lease_token is not null then r.lease_holder end, r.lease_expires_at, nullif(r.not_before, '-infinity'),
-    r.created_at, r.attempted_at, r.ended_at, r.dismissed_at
+  select r.id, r.task_id, r.session_id, d.client_id, d.action, r.state, r.attempts, r.retryable, r.failure,
+    r.lease_holder, r.lease_expires_at, r.not_before, r.created_at, r.attempted_at, r.ended_at, r.dismissed_at
   into v_receipt
-  from receipts r
-    join deliveries d on d.task_id = r.task_id and d.id = r.id
-    join task_sessions s on s.task_id = r.task_id and s.id = r.session_id
+  from receipt_status r join deliveries d on d.task_id = r.task_id and d.id = r.id
   where r.task_id = p_task_id and r.id = p_receipt_id;
   return v_receipt;
 end
