@@ -7,13 +7,11 @@ import { type Agent, type Prompt, type Say, type Sent, TransportError } from './
 
 const waitMs = 20_000;
 const writeMs = 60_000;
-const keyMs = 1_000;
 const stopMs = 3_000;
 
 /** A bracketed paste: line ends in it submit nothing. Acceptance refuses a prompt that could end it. */
 const pasted = (text: string) => `\x1b[200~${text}\x1b[201~`;
 const enter = '\r';
-const interrupt = '\x03';
 
 /**
  * Starts a terminal program, and waits until it waits for a prompt.
@@ -43,7 +41,7 @@ export async function startPassthroughAgent(entry: PassthroughEntry, say: Say, s
   } finally {
     signal.removeEventListener('abort', endAtOnce);
   }
-  return { waits, send, cancel: () => void terminal.write(interrupt, keyMs), stop, ended };
+  return { waits, send, stop, ended };
 
   async function waits(): Promise<void> {
     if (!terminal.alive()) throw new TransportError(await ended); // its last prompt may still be on the screen

@@ -38,8 +38,8 @@ export interface Ready {
 export interface Agent extends Ready {
   /** Settles when it waits for a prompt; absent where it takes one at any time. @throws TransportError */
   waits?(): Promise<void>;
-  /** Asks it to stop what it is doing. */
-  cancel(): void;
+  /** Asks it to end the turn it is in; absent where it cannot be asked. */
+  cancel?(): void;
   /** Ends the process: kindly at first. */
   stop(): Promise<void>;
   /** Settles when the process has ended, with why, for people. */

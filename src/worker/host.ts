@@ -58,13 +58,14 @@ interface Running {
   since: number;
   /** The turn whose prompt it has. */
   turn: string | null;
-  /** The turn that it was asked to cancel last. */
-  cancelled: string | null;
+  /** When it was asked to cancel that turn. */
+  cancelledAt: number;
 }
 
 const lookMs = 1_000;
 const marginMs = 5_000;
 const lastWordsMs = 2_000;
+const cancelAgainMs = 5_000;
 
 /**
  * Runs the agents whose leases this process has, and looks once a second at what their sessions want: the lease is
@@ -110,6 +111,7 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
     const agent = started.then((one) =>
       heardOut(one, written, (turnId) => {
         now.turn = turnId;
+        now.cancelledAt = -Infinity;
       }),
     );
     const now: Running = {
@@ -119,7 +121,7 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
       written,
       since: performance.now(),
       turn: null,
-      cancelled: null,
+      cancelledAt: -Infinity,
     };
     running.set(agentToken, now);
     agent.then(({ ended }) => ended.then((why) => gone(agentToken, why))).catch(() => running.delete(agentToken));
@@ -214,10 +216,10 @@ export function createHost({ ledger, holder, agents, logger, untilWritten, deliv
 
   function tend(one: Running, { cancel_turn_id, receipt_id }: AgentsTendRow): void {
     const { taskId } = one.seat;
-    // Before it has the prompt, there is nothing it could stop.
-    if (cancel_turn_id !== null && cancel_turn_id === one.turn && cancel_turn_id !== one.cancelled) {
-      one.cancelled = cancel_turn_id;
-      void one.agent.then((agent) => agent.cancel()).catch(() => {}); // it could not start
+    // Before it has the prompt, there is nothing it could stop; and it may miss the first request while it begins.
+    if (cancel_turn_id !== null && cancel_turn_id === one.turn && performance.now() - one.cancelledAt > cancelAgainMs) {
+      one.cancelledAt = performance.now();
+      void one.agent.then((agent) => agent.cancel?.()).catch(() => {}); // it could not start
     }
     if (receipt_id !== null) void deliver(taskId, receipt_id).catch((error: unknown) => report(error, taskId));
   }

@@ -1,14 +1,15 @@
 // An agent that speaks the Agent Client Protocol: it records each prompt in the file RECORD, and does what its text says.
 // It is ready once the file START is there, answers `hold` once ANSWER is, and takes up to PAUSE milliseconds for a step.
 import { spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
 import { appendFileSync, closeSync, existsSync, readFileSync } from 'node:fs';
 import { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { agent, methods, ndJsonStream, PROTOCOL_VERSION } from '@agentclientprotocol/sdk';
 
 const record = (entry: object) => appendFileSync(process.env.RECORD ?? '', `${JSON.stringify(entry)}\n`);
+const cancelling = new EventEmitter();
 const pause = () => sleep(Math.random() * Number(process.env.PAUSE ?? 0));
-let cancel = () => {};
 
 /** Waits for a file, where one is named, and does what it says. */
 async function fileIsThere(file: string | undefined): Promise<void> {
@@ -34,6 +35,7 @@ agent({ name: 'recorder' })
   .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
     const text = params.prompt.map((block) => (block.type === 'text' ? block.text : '')).join('');
     record({ prompt: text });
+    const cancelled = text.startsWith('wait') ? once(cancelling, 'cancel') : undefined;
     for (const block of params.prompt) {
       if (block.type === 'text') continue;
       const linked = block.type === 'resource_link' ? readFileSync(new URL(block.uri)).toString('base64') : undefined;
@@ -87,11 +89,10 @@ agent({ name: 'recorder' })
     await say('I have ');
     await pause();
     await say('it.');
-    if (text !== 'wait') return { stopReason: 'end_turn' };
-    await new Promise<void>((resolve) => {
-      cancel = resolve;
-    });
+    if (cancelled === undefined) return { stopReason: 'end_turn' };
+    await cancelled;
+    if (text === 'wait for two') await once(cancelling, 'cancel');
     return { stopReason: 'cancelled' };
   })
-  .onNotification(methods.agent.session.cancel, () => cancel())
+  .onNotification(methods.agent.session.cancel, () => void cancelling.emit('cancel'))
   .connect(ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>));

@@ -223,15 +223,6 @@ test('a worker that stops ends the program', async () => {
   expect(lives(pid)).toBe(false);
 });
 
-test('to cancel is to press Ctrl-C once, and the turn ends with the next prompt of the program', async () => {
-  const { agent } = await run(terminal());
-  const sent = await agent.send(promptOf('wait'));
-  await until(async () => expect(await submitted()).toHaveLength(1));
-  agent.cancel();
-  expect('turn' in sent && (await sent.turn)).toBe(undefined);
-  expect((await recorded()).slice(-1)).toEqual([{ interrupted: true }]);
-});
-
 test('what a program shows is kept up to a limit, in rows of whole characters, and the reader is told', async () => {
   const { agent, said } = await run(terminal());
   const sent = await agent.send(promptOf('much'));

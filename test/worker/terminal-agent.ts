@@ -23,11 +23,6 @@ else {
 function read(some: Buffer): void {
   bytes = Buffer.concat([bytes, some]);
   if (bytes.includes('\x1b[200~die')) process.exit(4);
-  if (bytes.equals(Buffer.from('\x03'))) {
-    record({ interrupted: true });
-    bytes = Buffer.alloc(0);
-    prompt();
-  }
   if (!bytes.subarray(-7).equals(Buffer.from('\x1b[201~\r'))) return;
   const submitted = bytes.toString('base64');
   bytes = Buffer.alloc(0);

@@ -102,6 +102,16 @@ test('a turn that is to be cancelled before its prompt is there is cancelled onc
   expect(await prompts()).toEqual(Array(4).fill(['wait', 'now']).flat());
 }, 60_000);
 
+test('an agent that misses the request to cancel its turn is asked again', async () => {
+  const { send, queue, on, session } = await talking();
+  await send('m', 'wait for two');
+  await until(async () => expect(await prompts()).toHaveLength(1));
+  const id = await queue('q', 'now');
+  await db.ledger.queueSendNow({ ...on, entry_ids: [id] });
+  await until(async () => expect(await prompts()).toEqual(['wait for two', 'now']));
+  await until(async () => expect(await session()).toMatchObject({ state: 'WAITING_FOR_INPUT' }));
+});
+
 test('a worker that cannot prepare an agent keeps no lease on it, and another has it', async () => {
   const made = await makeSession(db, 'acp', 'WAITING_FOR_INPUT');
   const unable = start({});

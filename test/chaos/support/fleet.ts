@@ -60,12 +60,19 @@ export async function startFleet(
   // again and again, since the server may still carry out what a process asked for just before its death.
   async function reconcile(): Promise<void> {
     const holders = [...dead].map(holder);
+    // What somebody has locked is left to the next time: these rows are taken in no order, and several do this at once.
     await admin`
-      update planledger.receipts set lease_expires_at = clock_timestamp() - interval '1 second'
-      where state in ('reserved', 'attempted') and lease_holder like any (${holders})`;
+      with held as (
+        select task_id, id from planledger.receipts
+        where state in ('reserved', 'attempted') and lease_holder like any (${holders}) for update skip locked)
+      update planledger.receipts r set lease_expires_at = clock_timestamp() - interval '1 second'
+      from held h where r.task_id = h.task_id and r.id = h.id`;
     await admin`
-      update planledger.session_agents set lease_expires_at = clock_timestamp() - interval '1 second'
-      where holder like any (${holders})`;
+      with held as (
+        select task_id, session_id from planledger.session_agents
+        where holder like any (${holders}) for update skip locked)
+      update planledger.session_agents a set lease_expires_at = clock_timestamp() - interval '1 second'
+      from held h where a.task_id = h.task_id and a.session_id = h.session_id`;
     await admin`select from planledger.receipts_reconcile()`;
   }
 
