@@ -38,7 +38,7 @@ export async function expectWhole(
       const left = await admin`
         select state, count(*)::integer from planledger.receipts
         where state in ('pending', 'reserved', 'attempted') group by state`;
-      expect(left).toEqual([]);
+      expect({ left, endedByThemselves: fleet.endedByThemselves }).toEqual({ left: [], endedByThemselves: [] });
     },
     { timeout: 90_000, interval: 500 },
   );

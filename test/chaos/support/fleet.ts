@@ -6,6 +6,8 @@ import { startWorker, type Worker } from './processes.ts';
 export interface Fleet {
   /** How many were killed while they had a prompt reserved, and while they had one attempted. */
   killed: { all: number; reserved: number; attempted: number };
+  /** How those ended that nobody ended: a worker never does. */
+  endedByThemselves: unknown[];
   /** Kills one with SIGKILL, by its process id or at random, and starts another. */
   kill(pid?: number): Promise<void>;
   /** Kills those that have had a prompt for longer than any takes: they lost the answer of a call. */
@@ -22,14 +24,19 @@ export async function startFleet(
 ): Promise<Fleet> {
   const members = new Map<number, Worker>();
   const dead = new Set<number>();
+  const endedByThemselves: unknown[] = [];
   const killed = { all: 0, reserved: 0, attempted: 0 };
   await Promise.all(Array.from({ length: size }, join));
-  return { killed, kill, killStuck, reconcile, stop };
+  return { killed, endedByThemselves, kill, killStuck, reconcile, stop };
 
   async function join(): Promise<void> {
     const worker = startWorker('deliver', { url, agents });
     await worker.until('ready');
-    members.set(worker.of('ready')[0]?.pid ?? 0, worker);
+    const pid = worker.of('ready')[0]?.pid ?? 0;
+    members.set(pid, worker);
+    void worker.ended.then((how) => {
+      if (members.delete(pid)) endedByThemselves.push(how);
+    });
   }
 
   async function kill(pid = pick([...members.keys()])): Promise<void> {
@@ -77,8 +84,10 @@ export async function startFleet(
   }
 
   async function stop(): Promise<void> {
-    for (const worker of members.values()) worker.tell('stop');
-    await Promise.all([...members.values()].map(({ ended }) => ended));
+    const left = [...members.values()];
+    members.clear();
+    for (const worker of left) worker.tell('stop');
+    await Promise.all(left.map(({ ended }) => ended));
   }
 }
 
