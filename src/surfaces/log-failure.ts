@@ -8,24 +8,26 @@ import type { PlanledgerError } from '../ledger/errors.ts';
 export function logFailure(logger: Logger, failure: PlanledgerError): void {
   if (failure.cause === undefined || failure.code === 'unauthenticated') return;
   const { code, operation, taskId } = failure;
-  const cause = failure.cause;
-  const sqlstate = cause instanceof Error && 'code' in cause ? String(cause.code) : null;
+  const { sqlstate, name, at } = described(failure.cause);
   if (sqlstate?.startsWith('TP') === true) return;
-  const facts = {
-    code,
-    operation,
-    task_id: taskId,
-    sqlstate,
-    cause: cause instanceof Error ? cause.name : typeof cause,
-  };
+  const facts = { code, operation, task_id: taskId, sqlstate, cause: name };
   const isOurs = code === 'internal_error' || code === 'turn_start_failed';
-  if (isOurs) logger.error({ ...facts, at: frames(cause) }, 'call failed');
+  if (isOurs) logger.error({ ...facts, at }, 'call failed');
   else logger.warn(facts, 'call failed');
 }
 
-/** Where an error was thrown, without its message. */
-function frames(cause: unknown): string[] {
-  const stack = cause instanceof Error ? (cause.stack ?? '') : '';
+/** What was thrown, without its message. A hook may throw anything, also what cannot be read. */
+function described(thrown: unknown): { sqlstate: string | null; name: string; at: string[] } {
+  try {
+    if (!(thrown instanceof Error)) return { sqlstate: null, name: typeof thrown, at: [] };
+    const sqlstate = 'code' in thrown ? String(thrown.code) : null;
+    return { sqlstate, name: String(thrown.name), at: frames(thrown.stack) };
+  } catch {
+    return { sqlstate: null, name: 'unreadable', at: [] };
+  }
+}
+
+function frames(stack = ''): string[] {
   return stack
     .split('\n')
     .filter((line) => /^\s+at .*:\d+:\d+\)?$/.test(line))

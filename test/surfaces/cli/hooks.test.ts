@@ -99,7 +99,10 @@ test('a hook that refuses says why; of one that fails the log shows where, and n
   const { running, socket } = await served(`
     export default ({ content }) => {
       if (content === 'go') throw Object.assign(new Error('Not before noon.'), { name: 'TurnStartRefusal' });
-      throw new Error('secret: ' + content);
+      if (content === 'other') throw new Error('secret: ' + content);
+      const { proxy, revoke } = Proxy.revocable({}, {});
+      revoke();
+      throw content === 'gone' ? proxy : Object.defineProperty(new Error(), 'name', { get: () => { throw proxy; } });
     };
   `);
   const refused = await socket.request('message.add', message);
@@ -111,6 +114,11 @@ test('a hook that refuses says why; of one that fails the log shows where, and n
   expect(failed.payload).toMatchObject({ code: 'turn_start_failed' });
   expect(failed.payload.message).toContain('failed or took too long');
   expect(JSON.stringify(failed)).not.toContain('secret');
+  for (const content of ['gone', 'unreadable']) {
+    expect(await socket.request('message.add', { ...message, content })).toMatchObject({
+      payload: { code: 'turn_start_failed' },
+    });
+  }
   running.child.kill('SIGTERM');
   const { stderr } = await running.ended;
   expect(stderr).not.toMatch(/secret|noon/);
@@ -122,6 +130,8 @@ test('a hook that refuses says why; of one that fails the log shows where, and n
       cause: 'Error',
       at: expect.arrayContaining([expect.stringContaining('.mjs:')]),
     },
+    { operation: 'start_turn', cause: 'unreadable' },
+    { operation: 'start_turn', cause: 'unreadable' },
   ]);
 });
 
