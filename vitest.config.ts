@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
+const alone = ['test/chaos/**/*.test.ts', 'test/timed/**/*.test.ts'];
 const shared = {
   globalSetup: ['test/support/global-setup.ts'],
   testTimeout: 60_000,
@@ -11,11 +12,11 @@ export default defineConfig({
   test: {
     projects: [
       {
-        // Many processes each, of which some are timed: one file at a time, and nothing beside it.
+        // Timed, or of many processes each: one file at a time, and nothing beside it.
         test: {
           ...shared,
-          name: 'chaos',
-          include: ['test/chaos/**/*.test.ts'],
+          name: 'alone',
+          include: alone,
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
         },
@@ -23,9 +24,9 @@ export default defineConfig({
       {
         test: {
           ...shared,
-          name: 'rules',
+          name: 'together',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/chaos/**'],
+          exclude: alone,
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },

@@ -228,7 +228,7 @@ test('a refusal is told as far as people read one', async () => {
 });
 
 test('hooks have less time than others wait; then the prompt is refused and the task free', async () => {
-  await createLedger(db.admin).settingsChange({ lock_wait: '300 milliseconds' });
+  await createLedger(db.admin).settingsChange({ lock_wait: '3 seconds' });
   onTestFinished(async () => void (await createLedger(db.admin).settingsChange({ lock_wait: '15 seconds' })));
   const aborted = Promise.withResolvers<number>();
   const { ledger, message, cast, by, plan_id, comments } = await setting((_, signal) => {
@@ -239,8 +239,8 @@ test('hooks have less time than others wait; then the prompt is refused and the 
   const before = await state(cast.task);
   const sent = failure(ledger.messageAdd(message));
   const took = await aborted.promise;
-  expect(took).toBeGreaterThan(190);
-  expect(took).toBeLessThan(300);
+  expect(took).toBeGreaterThan(1_900);
+  expect(took).toBeLessThan(3_000);
   expect(await sent).toMatchObject({ code: 'turn_start_failed' });
   expect(await state(cast.task)).toEqual(before);
   await db.ledger.commentDelete({ ...by, plan_id, comment_id: comments[0], expected_version: 1 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../support/fixture.ts';
-import { failure } from '../observe.ts';
-import { makePlan } from '../plans.ts';
+import { failure } from '../sql/observe.ts';
+import { makePlan } from '../sql/plans.ts';
+import { useDatabase } from '../support/fixture.ts';
 
 const db = useDatabase();
 const limit = 262_144;
